@@ -1,0 +1,1 @@
+//! Micro benchmarks and the client-overhead study.

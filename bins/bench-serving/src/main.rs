@@ -1,0 +1,3 @@
+//! Online serving benchmark: SGLang's command line and ours.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The ground-truth server on a port.
+
+fn main() {}

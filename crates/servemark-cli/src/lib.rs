@@ -1,0 +1,1 @@
+//! The peers' command lines, spoken: arguments in, a benchmark plan out.

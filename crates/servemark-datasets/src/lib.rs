@@ -1,0 +1,1 @@
+//! Every data set a benchmark draws its samples from.

@@ -1,0 +1,1 @@
+//! Records in, numbers out: latencies, percentiles, throughput and goodput under a chosen policy.

@@ -1,0 +1,1 @@
+//! A whole benchmark run as one serialisable value.

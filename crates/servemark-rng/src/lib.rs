@@ -1,0 +1,1 @@
+//! CPython's random and NumPy's generators, draw for draw.

@@ -1,0 +1,1 @@
+//! The load generator: pacing, the concurrency gate, phases and stop rules.

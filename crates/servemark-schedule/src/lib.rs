@@ -1,0 +1,1 @@
+//! Arrival processes turned into absolute schedules.

@@ -1,0 +1,1 @@
+//! A sans-IO server-sent-events parser: bytes in, events out.

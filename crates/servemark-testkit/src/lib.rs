@@ -1,0 +1,1 @@
+//! Scripted transports, stream fixtures and golden helpers for this workspace's tests.

@@ -1,0 +1,1 @@
+//! Servemark, embedded: execute a benchmark plan, or compose the crates yourself.

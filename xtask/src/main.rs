@@ -1,0 +1,3 @@
+//! The project's own chores: tidy and conformance.
+
+fn main() {}
