@@ -1,1 +1,33 @@
 //! A sans-IO server-sent-events parser: bytes in, events out.
+//!
+//! [`Parser`] follows the event-stream grammar of the WHATWG HTML standard on raw bytes. An event
+//! that lies wholly in one read and has one `data:` line is handed out as a borrow of that read;
+//! only the pieces of an event that was split over reads, or has several data lines, are copied.
+//!
+//! This crate deliberately knows no HTTP, no JSON, no UTF-8, no clock and no `[DONE]`: what the
+//! data means, and when it arrived, is its caller's business.
+//!
+//! ```
+//! let mut parser = servemark_sse::Parser::new();
+//! let mut seen = Vec::new();
+//! for read in [&b": keep-alive\n\nda"[..], b"ta: {\"token\":", b" 1}\r\n\r\n"] {
+//!     parser.feed(read, |event| {
+//!         seen.push(event.data().to_vec());
+//!         Ok::<(), std::convert::Infallible>(())
+//!     })?;
+//! }
+//! assert_eq!(seen, [b"{\"token\": 1}"]);
+//! assert!(parser.finish().is_none());
+//! # Ok::<(), servemark_sse::FeedError<std::convert::Infallible>>(())
+//! ```
+
+mod block;
+mod error;
+mod event;
+mod parser;
+#[cfg(test)]
+mod tests;
+
+pub use crate::error::FeedError;
+pub use crate::event::{Event, Unfinished};
+pub use crate::parser::Parser;

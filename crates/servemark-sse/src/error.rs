@@ -1,0 +1,55 @@
+//! Why feeding a parser stopped.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why [`Parser::feed`](crate::Parser::feed) stopped before the end of the bytes.
+///
+/// Closed on purpose: callers turn both variants into their own error in one exhaustive `match`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FeedError<E> {
+    /// The caller's `on_event` returned this error.
+    Event(E),
+    /// A line, or the joined data of one event, is longer than the limit given to
+    /// [`Parser::with_limit`](crate::Parser::with_limit).
+    TooLong {
+        /// That limit, in bytes.
+        limit: usize,
+    },
+}
+
+impl<E: fmt::Display> fmt::Display for FeedError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Event(error) => error.fmt(f),
+            Self::TooLong { limit } => {
+                write!(f, "a server-sent event is longer than the limit of {limit} bytes")
+            }
+        }
+    }
+}
+
+impl<E: Error> Error for FeedError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Event(error) => error.source(),
+            Self::TooLong { .. } => None,
+        }
+    }
+}
+
+/// The parser's own half of [`FeedError`], before the caller's error type is known.
+#[derive(Debug)]
+pub(crate) struct TooLong {
+    pub(crate) limit: usize,
+}
+
+impl<E> From<TooLong> for FeedError<E> {
+    fn from(error: TooLong) -> Self {
+        Self::TooLong { limit: error.limit }
+    }
+}
+
+pub(crate) fn check_length(length: usize, limit: usize) -> Result<(), TooLong> {
+    if length > limit { Err(TooLong { limit }) } else { Ok(()) }
+}
