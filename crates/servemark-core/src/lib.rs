@@ -1,1 +1,35 @@
-//! The vocabulary of a benchmark run: stamps, samples, records, the run log and the traits between the crates.
+//! The vocabulary of a benchmark run.
+//!
+//! Everything the other crates say to each other is named here: a [`Sample`] goes in, a
+//! [`Transport`] carries it, a [`Recorder`] keeps what was seen with its [`Stamp`]s, and what
+//! remains is a [`RequestRecord`] in a [`RunLog`]. The three traits that an extension implements
+//! or calls, [`Dataset`], [`Transport`] and [`Tokenizer`], live here too.
+//!
+//! This crate knows no HTTP, no runtime, no metric and no command line.
+
+mod clock;
+mod dataset;
+mod delta;
+mod error;
+mod progress;
+mod record;
+mod recorder;
+mod run_log;
+mod sample;
+mod tokenizer;
+mod transport;
+
+pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
+pub use dataset::{Dataset, DatasetError, DrawContext};
+pub use delta::{Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};
+pub use error::{ErrorKind, RequestError};
+pub use progress::{NoProgress, Progress};
+pub use record::{Connection, Finish, Phase, Planned, RequestRecord};
+pub use recorder::{Recorder, Stamped};
+pub use run_log::{
+    ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, RunLog, RunLogError,
+    RunLogWriter, Truth,
+};
+pub use sample::{JsonObject, Prompt, Sample};
+pub use tokenizer::{SpecialTokens, Tokenizer, TokenizerError};
+pub use transport::Transport;

@@ -1,1 +1,3 @@
 //! Scripted transports, stream fixtures and golden helpers for this workspace's tests.
+
+pub mod captures;

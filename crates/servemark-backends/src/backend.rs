@@ -1,0 +1,80 @@
+//! The two traits of a dialect.
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde::Serialize;
+use servemark_core::{ErrorKind, RequestError, Sample, Sink};
+use servemark_sse::Event;
+
+/// A wire dialect: how a sample is asked for, and who reads the answer.
+pub trait Backend: Send + Sync + 'static {
+    /// Reads one answer.
+    type Decoder: Decoder;
+
+    /// The request for a sample. Called before the request is due.
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError>;
+
+    /// A reader for the answer to a sample.
+    fn decoder(&self, sample: &Sample) -> Self::Decoder;
+}
+
+/// Reads one answer and says what is in it. It is told neither where the bytes come from nor when.
+pub trait Decoder: Send + 'static {
+    /// Reads one event of a stream.
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError>;
+
+    /// Reads an answer that came as one document. A dialect that only streams leaves this out.
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let _ = (body, out);
+        Err(RequestError::new(ErrorKind::Decode, "expected an event stream, got one document"))
+    }
+
+    /// The answer is over: says whether what was read is a whole one.
+    fn end(&mut self) -> Result<(), RequestError>;
+}
+
+/// Whether a stream goes on. Closed: it does or it does not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Flow {
+    /// More may come.
+    Continue,
+    /// The dialect's end mark was read; what follows is not ours.
+    Done,
+}
+
+/// A request as it goes on the wire, except for what belongs to the target: its address and its
+/// credentials.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WireRequest {
+    /// The path, from the target's base.
+    pub path: &'static str,
+    /// Headers of this request alone.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl WireRequest {
+    /// A POST of a JSON document.
+    pub fn json(path: &'static str, document: &impl Serialize) -> Result<Self, RequestError> {
+        let body = serde_json::to_vec(document)
+            .map_err(|error| RequestError::new(ErrorKind::Encode, error.to_string()))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(Self { path, headers, body: body.into() })
+    }
+
+    /// The same request with a sample's own headers.
+    pub fn with_headers(mut self, headers: &[(String, String)]) -> Result<Self, RequestError> {
+        for (name, value) in headers {
+            let bad = |what: &str| {
+                RequestError::new(ErrorKind::Encode, format!("header {name:?} has a bad {what}"))
+            };
+            let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
+            let value = HeaderValue::try_from(value.as_str()).map_err(|_| bad("value"))?;
+            self.headers.insert(key, value);
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,111 @@
+//! Time as a value: a [`Stamp`] is nanoseconds since the clock's start.
+//!
+//! Clocks are read only here and in the client's stamping IO. Everything else is handed stamps,
+//! which is what lets a test run an hour's schedule in a millisecond.
+
+use std::ops::Add;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// A monotonic instant: nanoseconds since the start of the run's [`Clock`].
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(transparent)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// The clock's start.
+    pub const ZERO: Self = Self(0);
+
+    /// A stamp from nanoseconds since the clock's start.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the clock's start.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the clock's start.
+    pub fn as_secs_f64(self) -> f64 {
+        Duration::from_nanos(self.0).as_secs_f64()
+    }
+
+    /// The time from `earlier` to here; zero if `earlier` is the later one.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Stamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_add(nanos))
+    }
+}
+
+/// A monotonic clock. Every stamp of one run comes from one clock.
+pub trait Clock: Send + Sync {
+    /// The time since the clock's start.
+    fn now(&self) -> Stamp;
+}
+
+/// The machine's monotonic clock, started when the value is made. Copies share the start.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock {
+    start: Instant,
+}
+
+impl MonotonicClock {
+    /// Starts a clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// The `std` instant of a stamp, for timers that want one.
+    pub fn instant(&self, stamp: Stamp) -> Instant {
+        self.start + Duration::from_nanos(stamp.as_nanos())
+    }
+}
+
+impl Clock for MonotonicClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    fn now(&self) -> Stamp {
+        Stamp::ZERO + self.start.elapsed()
+    }
+}
+
+/// The wall clock, as time since the Unix epoch. It dates files and headers; it never enters a
+/// latency.
+#[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
+pub fn unix_now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_never_goes_below_its_clock() {
+        let (early, late) = (Stamp::from_nanos(5), Stamp::from_nanos(12));
+        assert_eq!(late.since(early), Duration::from_nanos(7));
+        assert_eq!(early.since(late), Duration::ZERO);
+        assert_eq!(early + Duration::MAX, Stamp::from_nanos(u64::MAX));
+    }
+
+    #[test]
+    fn the_monotonic_clock_and_its_instants_agree() {
+        let clock = MonotonicClock::start();
+        let first = clock.now();
+        let second = clock.now();
+        assert!(second >= first);
+        assert_eq!(clock.instant(second).duration_since(clock.instant(first)), second.since(first));
+    }
+}

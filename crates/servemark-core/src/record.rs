@@ -1,0 +1,151 @@
+//! Everything that was observed of one request.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DeltaLog, RequestError, Sample, Stamp, Usage};
+
+/// Everything that was observed of one request. Scores are made from it later, as often as one
+/// likes and under whichever definitions; nothing in here is one.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RequestRecord {
+    /// Position in the plan, from zero; the warm-up counts for itself.
+    pub index: usize,
+    /// Which part of the run it belongs to.
+    pub phase: Phase,
+    /// What the data set planned.
+    pub planned: Planned,
+    /// When it was due.
+    pub scheduled: Stamp,
+    /// When the concurrency gate let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Stamp>,
+    /// When its first byte was handed to the kernel, on an open connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Stamp>,
+    /// When the response's head was complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Stamp>,
+    /// When the first byte of the response's body arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_byte: Option<Stamp>,
+    /// Every piece of output with its arrival.
+    #[serde(default)]
+    pub deltas: DeltaLog,
+    /// When the last byte of the response's body arrived, or when it failed.
+    pub ended: Stamp,
+    /// What it cost to get a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
+    /// The HTTP status, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The server's own counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The output's text, pieces of every kind in order of arrival.
+    #[serde(default)]
+    pub text: String,
+    /// How it ended.
+    pub outcome: Result<Finish, RequestError>,
+}
+
+impl RequestRecord {
+    /// Whether it ended well.
+    pub fn is_success(&self) -> bool {
+        self.outcome.is_ok()
+    }
+
+    /// The instant from which service times count: when it was sent, or, for a request that never
+    /// was, when it was let go or due.
+    pub fn started(&self) -> Stamp {
+        self.sent.or(self.granted).unwrap_or(self.scheduled)
+    }
+
+    /// The text of every piece, in order. Pieces are cut where the wire cut them, so each is
+    /// whole UTF-8.
+    pub fn pieces(&self) -> impl Iterator<Item = (crate::DeltaRow, &str)> {
+        let mut rest = self.text.as_str();
+        self.deltas.rows().map(move |row| {
+            let (piece, tail) = rest.split_at_checked(row.bytes as usize).unwrap_or((rest, ""));
+            rest = tail;
+            (row, piece)
+        })
+    }
+}
+
+/// The part of a run to which a request belongs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Phase {
+    /// Sent before the measurement; never scored.
+    Warmup,
+    /// The measurement.
+    #[default]
+    Measure,
+}
+
+/// What the data set planned for a request.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Planned {
+    /// Tokens of the prompt.
+    pub prompt_tokens: u32,
+    /// The part of them that is text.
+    pub text_tokens: u32,
+    /// The part of them that is images.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub vision_tokens: u32,
+    /// Output tokens asked for.
+    pub output_tokens: u32,
+}
+
+impl From<&Sample> for Planned {
+    fn from(sample: &Sample) -> Self {
+        Self {
+            prompt_tokens: sample.prompt_tokens,
+            text_tokens: sample.text_tokens,
+            vision_tokens: sample.vision_tokens,
+            output_tokens: sample.output_tokens,
+        }
+    }
+}
+
+/// What it cost to get a connection.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Connection {
+    /// It was open already.
+    Reused,
+    /// It was opened for this request.
+    New {
+        /// Nanoseconds for TCP, name look-up included.
+        connect_ns: u64,
+        /// Nanoseconds for TLS.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tls_ns: Option<u64>,
+    },
+}
+
+/// How a request ended well.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Finish {
+    /// The server's word for why it stopped: `stop`, `length`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Finish {
+    /// An end with the server's word for it.
+    pub fn new(reason: Option<String>) -> Self {
+        Self { reason }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}

@@ -1,0 +1,172 @@
+//! The one place where observation becomes data.
+
+use crate::{
+    Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord, Sample, Sink, Stamp,
+    Usage,
+};
+
+/// Keeps what is observed of one request while it is in flight.
+///
+/// The runner makes it, lends it to the transport, and keeps it: a request whose future is dropped
+/// still has its record.
+#[derive(Debug)]
+pub struct Recorder {
+    record: RequestRecord,
+    finish_reason: Option<String>,
+}
+
+impl Recorder {
+    /// A recorder for the sample at `index`, due at `scheduled`.
+    pub fn new(index: usize, phase: Phase, sample: &Sample, scheduled: Stamp) -> Self {
+        let expected = (sample.output_tokens as usize).min(MOST_RESERVED);
+        Self {
+            record: RequestRecord {
+                index,
+                phase,
+                planned: sample.into(),
+                scheduled,
+                granted: None,
+                sent: None,
+                headers: None,
+                first_byte: None,
+                deltas: DeltaLog::with_capacity(expected),
+                ended: scheduled,
+                connection: None,
+                status: None,
+                usage: None,
+                text: String::with_capacity(expected * BYTES_PER_TOKEN),
+                outcome: Ok(Finish::default()),
+            },
+            finish_reason: None,
+        }
+    }
+
+    /// The concurrency gate let it pass.
+    pub fn granted(&mut self, at: Stamp) {
+        self.record.granted = Some(at);
+    }
+
+    /// A connection was had.
+    pub fn connected(&mut self, connection: Connection) {
+        self.record.connection = Some(connection);
+    }
+
+    /// Its first byte went out.
+    pub fn sent(&mut self, at: Stamp) {
+        self.record.sent = Some(at);
+        self.record.ended = at;
+    }
+
+    /// The response's head is complete.
+    pub fn headers(&mut self, at: Stamp, status: u16) {
+        self.record.headers = Some(at);
+        self.record.status = Some(status);
+        self.record.ended = at;
+    }
+
+    /// Bytes of the response's body arrived.
+    pub fn body(&mut self, at: Stamp) {
+        self.record.first_byte.get_or_insert(at);
+        self.record.ended = at;
+    }
+
+    /// A sink for what a decoder finds in the bytes that arrived at `at`.
+    pub fn at(&mut self, at: Stamp) -> Stamped<'_> {
+        Stamped { recorder: self, at }
+    }
+
+    /// How many pieces of output there are so far.
+    pub fn pieces(&self) -> usize {
+        self.record.deltas.len()
+    }
+
+    /// Closes the record. A failure ends when it is noticed, a success with its last byte.
+    pub fn finish(mut self, outcome: Result<Finish, RequestError>, now: Stamp) -> RequestRecord {
+        if outcome.is_err() {
+            self.record.ended = now;
+        }
+        self.record.outcome =
+            outcome.map(|finish| Finish { reason: finish.reason.or(self.finish_reason) });
+        self.record
+    }
+}
+
+/// A [`Sink`] that stamps all it is given with the arrival of the read it came in.
+#[derive(Debug)]
+pub struct Stamped<'a> {
+    recorder: &'a mut Recorder,
+    at: Stamp,
+}
+
+impl Sink for Stamped<'_> {
+    fn delta(&mut self, delta: Delta<'_>) {
+        self.recorder.record.deltas.push(self.at, delta);
+        self.recorder.record.text.push_str(delta.text);
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        let known = self.recorder.record.usage.get_or_insert_default();
+        known.prompt_tokens = usage.prompt_tokens.or(known.prompt_tokens);
+        known.completion_tokens = usage.completion_tokens.or(known.completion_tokens);
+        known.cached_tokens = usage.cached_tokens.or(known.cached_tokens);
+    }
+
+    fn finish_reason(&mut self, reason: &str) {
+        self.recorder.finish_reason = Some(reason.to_owned());
+    }
+}
+
+/// A request may ask for any number of tokens; memory is reserved for at most so many.
+const MOST_RESERVED: usize = 16_384;
+
+/// English text in common vocabularies has four to five bytes per token.
+const BYTES_PER_TOKEN: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn at(nanos: u64) -> Stamp {
+        Stamp::from_nanos(nanos)
+    }
+
+    fn recorder() -> Recorder {
+        Recorder::new(3, Phase::Measure, &Sample::new("hi", 1, 2), at(10))
+    }
+
+    #[test]
+    fn a_success_ends_with_its_last_byte() {
+        let mut recorder = recorder();
+        recorder.sent(at(11));
+        recorder.headers(at(12), 200);
+        recorder.body(at(13));
+        recorder.at(at(13)).delta(Delta::content("a"));
+        recorder.body(at(14));
+        recorder.at(at(14)).finish_reason("length");
+        let record = recorder.finish(Ok(Finish::default()), at(99));
+        assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
+        assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
+    }
+
+    #[test]
+    fn a_failure_keeps_what_was_seen_and_ends_when_noticed() {
+        let mut recorder = recorder();
+        recorder.sent(at(11));
+        recorder.at(at(13)).delta(Delta::content("é"));
+        let error = RequestError::new(ErrorKind::Truncated, "cut");
+        let record = recorder.finish(Err(error), at(99));
+        assert_eq!((record.ended, record.text.as_str()), (at(99), "é"));
+        assert_eq!(record.pieces().map(|(_, text)| text).collect::<String>(), "é");
+    }
+
+    #[test]
+    fn usage_is_merged_field_by_field() {
+        let mut recorder = recorder();
+        let mut sink = recorder.at(at(12));
+        sink.usage(Usage::new(Some(7), None));
+        sink.usage(Usage::new(None, Some(2)));
+        let usage = recorder.finish(Ok(Finish::default()), at(20)).usage.unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(7), Some(2)));
+    }
+}

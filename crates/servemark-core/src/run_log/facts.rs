@@ -1,0 +1,172 @@
+//! What stands in a log beside the requests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{JsonObject, Stamp};
+
+/// The first line of a log: what was planned, by which program, on which machine.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Header {
+    /// The version of this format.
+    pub format: u32,
+    /// The version of the program that wrote it.
+    pub servemark: String,
+    /// When the run's clock started, in nanoseconds since the Unix epoch.
+    pub clock_started_unix_ns: u64,
+    /// The machine that measured.
+    pub host: HostFacts,
+    /// What a score or a report needs to know of the plan.
+    pub facts: RunFacts,
+    /// The whole plan, enough to run it again. No secret is in it.
+    pub plan: serde_json::Value,
+}
+
+impl Header {
+    /// The version of the format that this crate writes.
+    pub const FORMAT: u32 = 1;
+
+    /// A header for a run whose clock started at `clock_started_unix_ns`.
+    pub fn new(clock_started_unix_ns: u64, facts: RunFacts, plan: serde_json::Value) -> Self {
+        Self {
+            format: Self::FORMAT,
+            servemark: env!("CARGO_PKG_VERSION").to_owned(),
+            clock_started_unix_ns,
+            host: HostFacts::of_this_machine(),
+            facts,
+            plan,
+        }
+    }
+}
+
+/// The machine that measured.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HostFacts {
+    /// Operating system and architecture.
+    pub system: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+}
+
+impl HostFacts {
+    /// Looks at this machine.
+    pub fn of_this_machine() -> Self {
+        Self {
+            system: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// What a score or a report needs to know of the plan.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RunFacts {
+    /// The backend's name, as the user spells it.
+    pub backend: String,
+    /// The path that requests go to.
+    pub api_path: String,
+    /// The server's address, without credentials.
+    pub target: String,
+    /// The model's name, as the server is told it.
+    pub model: String,
+    /// Where the tokenizer came from.
+    pub tokenizer: String,
+    /// The data set's name.
+    pub dataset: String,
+    /// How many requests the data set gave.
+    pub requests: usize,
+    /// The seed of every draw.
+    pub seed: u64,
+    /// Requests per second; absent when all are due at once.
+    pub request_rate: Option<f64>,
+    /// The concurrency limit, if there is one.
+    pub max_concurrency: Option<usize>,
+    /// Whether the target was the bundled simulator.
+    pub simulated: bool,
+    /// What a peer's result file repeats of its command line, in the peer's order.
+    pub echo: JsonObject,
+}
+
+/// The last line of a log: what was learned when the requests were done.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Footer {
+    /// When the last request of the measurement was done.
+    pub ended: Stamp,
+    /// Whether the user stopped the run before its plan was through.
+    pub interrupted: bool,
+    /// What the client itself used during the measurement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCost>,
+    /// The server's description of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_info: Option<serde_json::Value>,
+    /// The mean accepted length of speculative decoding, by the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_length: Option<f64>,
+    /// Each measured request's output, counted again with our tokenizer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retokenized: Vec<Retokenized>,
+    /// What the bundled simulator really did, request by request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub truth: Vec<Truth>,
+}
+
+/// What the client itself used during the measurement.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClientCost {
+    /// CPU nanoseconds of the thread that sent and read.
+    pub cpu_ns: u64,
+    /// Wall nanoseconds of the measurement.
+    pub wall_ns: u64,
+}
+
+impl ClientCost {
+    /// A cost of its parts.
+    pub fn new(cpu_ns: u64, wall_ns: u64) -> Self {
+        Self { cpu_ns, wall_ns }
+    }
+}
+
+/// One request's output, counted again with our tokenizer.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Retokenized {
+    /// The request.
+    pub index: usize,
+    /// Tokens of the whole text, special tokens left out.
+    pub tokens: u32,
+    /// Tokens of each piece, where somebody asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<u32>,
+}
+
+impl Retokenized {
+    /// Counts of one request.
+    pub fn new(index: usize, tokens: u32, pieces: Vec<u32>) -> Self {
+        Self { index, tokens, pieces }
+    }
+}
+
+/// When the bundled simulator really sent a request's output, counted from the moment at which it
+/// had read the request.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Truth {
+    /// The request.
+    pub index: usize,
+    /// Nanoseconds to each piece of output.
+    pub sent_ns: Vec<u64>,
+}
+
+impl Truth {
+    /// The truth of one request.
+    pub fn new(index: usize, sent_ns: Vec<u64>) -> Self {
+        Self { index, sent_ns }
+    }
+}

@@ -1,0 +1,86 @@
+//! One request's input, as a data set draws it.
+
+use serde::{Deserialize, Serialize};
+
+/// A JSON object whose keys keep their order, because the peers' users diff what is sent.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// One request's input: what to send, how long the data set says it is, and how much to ask for.
+///
+/// vLLM calls this a `SampleRequest`, SGLang a `DatasetRow`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Sample {
+    /// What the model is given.
+    pub prompt: Prompt,
+    /// The prompt's length in tokens, by the data set's tokenizer.
+    pub prompt_tokens: u32,
+    /// The part of `prompt_tokens` that is text.
+    pub text_tokens: u32,
+    /// The part of `prompt_tokens` that is images.
+    pub vision_tokens: u32,
+    /// How many output tokens to ask for.
+    pub output_tokens: u32,
+    /// Keys that this request alone adds to its body; they win over the run's own.
+    pub extra_body: JsonObject,
+    /// Headers that this request alone carries.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Sample {
+    /// A sample of text only.
+    pub fn new(prompt: impl Into<Prompt>, prompt_tokens: u32, output_tokens: u32) -> Self {
+        Self {
+            prompt: prompt.into(),
+            prompt_tokens,
+            text_tokens: prompt_tokens,
+            vision_tokens: 0,
+            output_tokens,
+            extra_body: JsonObject::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// The same sample with its own additions to the request body.
+    #[must_use]
+    pub fn with_extra_body(self, extra_body: JsonObject) -> Self {
+        Self { extra_body, ..self }
+    }
+}
+
+/// What the model is given.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Prompt {
+    /// Text, which the server tokenizes.
+    Text(String),
+    /// Token ids, which it does not.
+    TokenIds(Vec<u32>),
+    /// Chat messages, each an object with at least `role` and `content`.
+    Messages(Vec<JsonObject>),
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<Vec<u32>> for Prompt {
+    fn from(ids: Vec<u32>) -> Self {
+        Self::TokenIds(ids)
+    }
+}
+
+impl From<Vec<JsonObject>> for Prompt {
+    fn from(messages: Vec<JsonObject>) -> Self {
+        Self::Messages(messages)
+    }
+}

@@ -1,0 +1,90 @@
+//! What a data set and the token counts need of a tokenizer.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::JsonObject;
+
+/// Text to token ids and back. One tokenizer serves all cores at once.
+pub trait Tokenizer: Send + Sync {
+    /// The token ids of `text`.
+    fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, TokenizerError>;
+
+    /// The text of `ids`, special tokens included.
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
+
+    /// The size of the base vocabulary, without added tokens.
+    fn vocab_size(&self) -> u32;
+
+    /// How many special tokens `encode` adds to a single text.
+    fn special_tokens_added(&self) -> u32;
+
+    /// The text that begins a sequence, if the model has one.
+    fn bos_token(&self) -> Option<&str>;
+
+    /// Renders a conversation with the model's own template, generation prompt included.
+    fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError>;
+
+    /// How many tokens `text` has.
+    fn count(&self, text: &str, special: SpecialTokens) -> Result<u32, TokenizerError> {
+        self.encode(text, special).map(|ids| ids.len() as u32)
+    }
+}
+
+/// Whether the model's special tokens are put around a text. Closed: a text is wrapped or it is not.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SpecialTokens {
+    /// As the model expects a prompt.
+    Add,
+    /// The text alone.
+    Omit,
+}
+
+/// What can go wrong with a tokenizer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TokenizerError {
+    /// The folder or the file is not there.
+    #[error(
+        "{path} is not there; give a folder that holds a tokenizer.json (--tokenizer DIR)",
+        path = path.display()
+    )]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The file is there and cannot be used.
+    #[error("{path} is not a usable tokenizer: {reason}", path = path.display())]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A text could not be encoded.
+    #[error("cannot tokenize a text of {bytes} bytes: {reason}")]
+    Encode {
+        /// The length of the text.
+        bytes: usize,
+        /// What the tokenizer says.
+        reason: String,
+    },
+    /// Ids could not be decoded.
+    #[error("cannot turn {count} token ids into text: {reason}")]
+    Decode {
+        /// How many ids.
+        count: usize,
+        /// What the tokenizer says.
+        reason: String,
+    },
+    /// The model ships no chat template.
+    #[error("this tokenizer has no chat template; leave --apply-chat-template out")]
+    NoChatTemplate,
+    /// The chat template does not render.
+    #[error("the chat template does not render: {reason}")]
+    ChatTemplate {
+        /// What the template engine says.
+        reason: String,
+    },
+}

@@ -1,0 +1,26 @@
+//! What carries a prepared request to whatever answers it.
+
+use crate::{Finish, Recorder, RequestError, Sample};
+
+/// Carries requests: over HTTP, to an engine process, or from a script in a test.
+///
+/// The work is cut in two at the moment when the request is due. [`prepare`](Self::prepare) is off
+/// the clock and does everything that can be done early; [`execute`](Self::execute) is on it and
+/// only does I/O.
+pub trait Transport: Send + Sync + 'static {
+    /// A request ready to be sent.
+    type Prepared: Send + 'static;
+
+    /// Encodes the sample: body, headers.
+    fn prepare(&self, sample: &Sample) -> Result<Self::Prepared, RequestError>;
+
+    /// Sends the request and reads the answer, telling `recorder` what is seen and when.
+    ///
+    /// The future may be dropped at any await; the request is then abandoned and its connection
+    /// is not used again.
+    fn execute(
+        &self,
+        call: Self::Prepared,
+        recorder: &mut Recorder,
+    ) -> impl Future<Output = Result<Finish, RequestError>>;
+}
