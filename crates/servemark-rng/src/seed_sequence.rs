@@ -1,0 +1,57 @@
+//! `numpy.random.SeedSequence`: how NumPy turns one seed into the words a generator starts from.
+
+const POOL: usize = 4;
+
+/// NumPy's `SeedSequence` without spawn keys.
+///
+/// ```
+/// let sequence = servemark_rng::SeedSequence::from_seed(42);
+/// assert_eq!(sequence.generate_u64::<1>(), [0x9f1e_2e6d_cd54_0ab7]);
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SeedSequence {
+    pool: [u32; POOL],
+}
+
+impl SeedSequence {
+    /// `SeedSequence(seed)`.
+    pub fn from_seed(seed: u64) -> Self {
+        let mut hash = Hash { constant: 0x43b0_d7e5, multiplier: 0x931e_8875 };
+        let entropy = [seed as u32, (seed >> 32) as u32, 0, 0];
+        let mut pool = entropy.map(|word| hash.word(word));
+        for from in 0..POOL {
+            for to in (0..POOL).filter(|to| *to != from) {
+                pool[to] = mix(pool[to], hash.word(pool[from]));
+            }
+        }
+        Self { pool }
+    }
+
+    /// `generate_state(N, numpy.uint64)`.
+    pub fn generate_u64<const N: usize>(&self) -> [u64; N] {
+        let mut hash = Hash { constant: 0x8b51_f9dd, multiplier: 0x58f3_8ded };
+        let mut words = self.pool.iter().cycle().map(|word| u64::from(hash.word(*word)));
+        let mut next = || words.next().unwrap_or_default();
+        std::array::from_fn(|_| next() | next() << 32)
+    }
+}
+
+/// A hash whose constant moves on with every word.
+struct Hash {
+    constant: u32,
+    multiplier: u32,
+}
+
+impl Hash {
+    fn word(&mut self, word: u32) -> u32 {
+        let word = word ^ self.constant;
+        self.constant = self.constant.wrapping_mul(self.multiplier);
+        let word = word.wrapping_mul(self.constant);
+        word ^ (word >> 16)
+    }
+}
+
+fn mix(x: u32, y: u32) -> u32 {
+    let mixed = x.wrapping_mul(0xca01_f9dd).wrapping_sub(y.wrapping_mul(0x4973_f715));
+    mixed ^ (mixed >> 16)
+}

@@ -1,0 +1,32 @@
+//! Weighted choice as both NumPy generators do it: a cumulative sum searched with a uniform draw.
+
+/// A cumulative distribution, summed from the left and divided by its last element.
+///
+/// NumPy divides the sums and not the weights, and sums plainly; both decide the last bit.
+#[derive(Debug)]
+pub(crate) struct Cumulative(Vec<f64>);
+
+impl Cumulative {
+    /// `None` if a weight is negative or not finite, or if there is nothing to choose.
+    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+        if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
+            return None;
+        }
+        let sums = cumulative_sums(weights);
+        let total = sums.last().copied().filter(|total| *total > 0.0 && total.is_finite())?;
+        Some(Self(sums.into_iter().map(|sum| sum / total).collect()))
+    }
+
+    /// The first index whose sum is above `uniform`.
+    pub(crate) fn index(&self, uniform: f64) -> usize {
+        self.0.partition_point(|sum| *sum <= uniform)
+    }
+}
+
+fn cumulative_sums(weights: &[f64]) -> Vec<f64> {
+    let running = |sum: &mut f64, weight: &f64| {
+        *sum += weight;
+        Some(*sum)
+    };
+    weights.iter().scan(0.0, running).collect()
+}
