@@ -11,12 +11,12 @@
 //! Logarithms and powers come from the platform's C library, as `NumPy`'s do; `exponential`,
 //! `gamma` and `normal` are bit-exact where both are linked to the same one.
 
+mod interval;
 mod mt19937;
 mod numpy;
 mod pcg64;
 mod python;
 mod seed_sequence;
-mod span;
 mod state;
 mod weights;
 

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
+use crate::interval::{BitGenerator, interval, permutation, shuffle, span};
 use crate::mt19937::Mt19937;
-use crate::span::span;
 use crate::weights::Cumulative;
 
 /// NumPy's `RandomState`, which the functions of `numpy.random` share one of.
@@ -36,7 +36,7 @@ impl NumpyRandom {
 
     /// `numpy.random.randint(low, high)`, without `high`; `None` if the range is empty.
     pub fn randint(&mut self, low: i64, high: i64) -> Option<i64> {
-        Some(low.wrapping_add_unsigned(self.interval(span(low, high)?)))
+        Some(low.wrapping_add_unsigned(interval(&mut self.words, span(low, high)?)))
     }
 
     /// `numpy.random.randint(low, high, count)`; `None` if the range is empty.
@@ -85,40 +85,17 @@ impl NumpyRandom {
 
     /// `numpy.random.shuffle(items)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, self.interval(i as u64) as usize);
-        }
+        shuffle(&mut self.words, items);
     }
 
     /// `numpy.random.permutation(n)`, whose first `k` are also `choice(n, k, replace=False)`.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut indices: Vec<usize> = (0..n).collect();
-        self.shuffle(&mut indices);
-        indices
+        permutation(&mut self.words, n)
     }
 
-    /// An integer in `0..=max`: masked draws, repeated while they are too large.
-    fn interval(&mut self, max: u64) -> u64 {
-        if max == 0 {
-            return 0;
-        }
-        let mask = u64::MAX >> max.leading_zeros();
-        loop {
-            let drawn =
-                if max <= u32::MAX.into() { self.words.next_u32().into() } else { self.next_u64() };
-            if drawn & mask <= max {
-                return drawn & mask;
-            }
-        }
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        let high = u64::from(self.words.next_u32());
-        high << 32 | u64::from(self.words.next_u32())
-    }
-
+    /// `-ln(1 - u)` and not `-ln_1p(-u)`: the two differ in the last bits of one draw in thirteen.
     fn standard_exponential(&mut self) -> f64 {
-        -(-self.random_sample()).ln_1p()
+        -(1.0 - self.random_sample()).ln()
     }
 
     fn standard_normal(&mut self) -> f64 {
@@ -185,5 +162,16 @@ impl NumpyRandom {
                 return b * v;
             }
         }
+    }
+}
+
+impl BitGenerator for Mt19937 {
+    fn next_u32(&mut self) -> u32 {
+        self.next_u32()
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        let high = u64::from(self.next_u32());
+        high << 32 | u64::from(self.next_u32())
     }
 }

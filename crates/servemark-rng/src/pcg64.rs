@@ -3,8 +3,8 @@
 //! It knows nothing of the legacy `RandomState`, whose integers come by another rule. Draws that
 //! need `Generator`'s ziggurat tables (normal, exponential, gamma) are not offered.
 
+use crate::interval::{BitGenerator, permutation, shuffle, span};
 use crate::seed_sequence::SeedSequence;
-use crate::span::span;
 use crate::weights::Cumulative;
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
@@ -90,16 +90,12 @@ impl Pcg64 {
 
     /// `Generator.shuffle(items)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, self.bounded(i as u64) as usize);
-        }
+        shuffle(self, items);
     }
 
     /// `Generator.permutation(n)`.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
-        let mut indices: Vec<usize> = (0..n).collect();
-        self.shuffle(&mut indices);
-        indices
+        permutation(self, n)
     }
 
     fn step(&mut self) {
@@ -136,5 +132,15 @@ impl Pcg64 {
                 return (product >> 64) as u64;
             }
         }
+    }
+}
+
+impl BitGenerator for Pcg64 {
+    fn next_u32(&mut self) -> u32 {
+        self.next_u32()
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.next_u64()
     }
 }
