@@ -175,3 +175,142 @@ impl BitGenerator for Mt19937 {
         high << 32 | u64::from(self.next_u32())
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, clippy::unreadable_literal, reason = "numbers as NumPy prints them")]
+mod tests {
+    use super::*;
+
+    /// Checks the first draws after `seed(..)`: `randint(0, 32000, 3)`, a float, and two pairs of
+    /// `randint` whose ranges need 64 and 32 bits.
+    #[track_caller]
+    fn check(seed: u32, small: [i64; 3], float: f64, wide: [i64; 2], word: [i64; 2]) {
+        let mut numpy = NumpyRandom::seeded(seed);
+        assert_eq!(numpy.randint_vec(0, 32000, 3).unwrap(), small);
+        assert_eq!(numpy.random_sample(), float);
+        assert_eq!(numpy.randint_vec(0, 1 << 40, 2).unwrap(), wide);
+        assert_eq!(numpy.randint_vec(0, 1 << 32, 2).unwrap(), word);
+    }
+
+    #[track_caller]
+    fn check_gamma(shape: f64, scale: f64, expected: [f64; 3]) {
+        let mut numpy = NumpyRandom::seeded(42);
+        assert_eq!(expected.map(|_| numpy.gamma(shape, scale)), expected);
+    }
+
+    #[test]
+    fn seed_0() {
+        let wide = [1080377046723, 444201214985];
+        check(0, [2732, 10799, 9845], 0.8442657485810173, wide, [2678185683, 2774094101]);
+    }
+
+    #[test]
+    fn seed_1() {
+        let wide = [589709028043, 571860962127];
+        check(1, [29733, 235, 12172], 0.9325573593386588, wide, [1013994432, 396591248]);
+    }
+
+    #[test]
+    fn seed_42() {
+        let wide = [307513896636, 86569440870];
+        check(42, [23654, 15795, 860], 0.1834347898661638, wide, [1914837113, 669991378]);
+    }
+
+    #[test]
+    fn the_largest_seed() {
+        let (wide, word) = ([278227996886, 1073818874329], [1217888032, 4163996287]);
+        check(u32::MAX, [27043, 16674, 27660], 0.5626933782475836, wide, word);
+    }
+
+    #[test]
+    fn a_list_as_seed() {
+        let mut numpy = NumpyRandom::from_key(&[7, 256]);
+        assert_eq!(numpy.randint_vec(0, 32000, 3).unwrap(), [12506, 9314, 23221]);
+    }
+
+    #[test]
+    fn randint_takes_nearly_the_full_range() {
+        let drawn = NumpyRandom::seeded(42).randint_vec(i64::MIN, i64::MAX, 2).unwrap();
+        assert_eq!(drawn, [-2314326399425823309, 8314211556539077902]);
+    }
+
+    #[test]
+    fn uniform() {
+        let mut numpy = NumpyRandom::seeded(42);
+        let expected = [0.49816047538944996, 2.8028572256396647];
+        assert_eq!(expected.map(|_| numpy.uniform(-1.0, 3.0)), expected);
+    }
+
+    #[test]
+    fn exponential() {
+        let mut numpy = NumpyRandom::seeded(0);
+        let expected = [0.397937254081555, 0.6279653814829189, 0.4616115729020344];
+        assert_eq!(expected.map(|_| numpy.exponential(0.5)), expected);
+    }
+
+    /// The second value is the spare of the first draw, the third a new draw.
+    #[test]
+    fn normal() {
+        let mut numpy = NumpyRandom::seeded(0);
+        let expected = [4.528104691935328, 1.8003144167344467, 2.9574759682114786];
+        assert_eq!(expected.map(|_| numpy.normal(1.0, 2.0)), expected);
+    }
+
+    #[test]
+    fn gamma_below_one() {
+        check_gamma(0.5, 0.2, [0.028056060125239285, 0.131803606568437, 0.004868363233101258]);
+        check_gamma(0.25, 1.0, [0.019678562743776044, 0.2870978544463009, 0.0005925240142353032]);
+    }
+
+    #[test]
+    fn gamma_of_one_is_exponential() {
+        check_gamma(1.0, 0.1, [0.04692680899768591, 0.3010121430917521, 0.13167456935454494]);
+    }
+
+    #[test]
+    fn gamma_above_one() {
+        check_gamma(2.5, 0.04, [0.11932541461699252, 0.0787781182992805, 0.07359820546982314]);
+        check_gamma(100.0, 0.01, [1.0470821902101626, 0.9829269251652163, 0.9734726703951789]);
+    }
+
+    #[test]
+    fn choice_with_weights() {
+        let weights = [0.5, 0.25, 0.125, 0.125];
+        let expected = [0, 3, 1, 1, 0, 0, 0, 2, 1, 1, 0, 3];
+        let mut numpy = NumpyRandom::seeded(42);
+        assert_eq!(numpy.choice_weighted_vec(&weights, 12).unwrap(), expected);
+        let mut one_by_one = NumpyRandom::seeded(42);
+        assert_eq!(expected.map(|_| one_by_one.choice_weighted(&weights).unwrap()), expected);
+    }
+
+    #[test]
+    fn shuffle_and_permutation() {
+        let mut numpy = NumpyRandom::seeded(42);
+        let mut items = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+        numpy.shuffle(&mut items);
+        assert_eq!(items, [8, 1, 5, 0, 7, 2, 9, 4, 3, 6]);
+        assert_eq!(numpy.permutation(10), [0, 1, 8, 5, 3, 4, 7, 9, 6, 2]);
+    }
+
+    #[test]
+    fn what_numpy_refuses_draws_nothing() {
+        let mut numpy = NumpyRandom::seeded(0);
+        assert_eq!(numpy.randint(3, 3), None);
+        assert_eq!(numpy.randint_vec(3, 2, 5), None);
+        assert_eq!(numpy.choice_weighted(&[]), None);
+        assert_eq!(numpy.choice_weighted(&[0.0, 0.0]), None);
+        assert_eq!(numpy.choice_weighted(&[1.0, -0.5]), None);
+        assert_eq!(numpy.choice_weighted_vec(&[f64::NAN], 2), None);
+        assert!(numpy.gamma(-1.0, 1.0).is_nan());
+        assert!(numpy.gamma(f64::NAN, 1.0).is_nan());
+        assert_eq!(numpy, NumpyRandom::seeded(0));
+    }
+
+    #[test]
+    fn certain_outcomes_draw_nothing() {
+        let mut numpy = NumpyRandom::seeded(0);
+        assert_eq!(numpy.randint_vec(512, 513, 3).unwrap(), [512; 3]);
+        assert_eq!(numpy.gamma(0.0, 1.0), 0.0);
+        assert_eq!(numpy, NumpyRandom::seeded(0));
+    }
+}

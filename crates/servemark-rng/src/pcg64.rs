@@ -144,3 +144,119 @@ impl BitGenerator for Pcg64 {
         self.next_u64()
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, clippy::unreadable_literal, reason = "numbers as NumPy prints them")]
+mod tests {
+    use super::*;
+
+    /// Checks the first draws: `integers(0, 32000, 3)`, a float, `integers(0, 2**40, 2)`.
+    #[track_caller]
+    fn check(seed: u64, small: [i64; 3], float: f64, wide: [i64; 2]) {
+        let mut generator = Pcg64::seeded(seed);
+        assert_eq!(generator.integers_vec(0, 32000, 3).unwrap(), small);
+        assert_eq!(generator.random(), float);
+        assert_eq!(generator.integers_vec(0, 1 << 40, 2).unwrap(), wide);
+    }
+
+    #[test]
+    fn seed_0() {
+        let wide = [18172327443, 894200084524];
+        check(0, [27219, 20382, 16356], 0.04097352393619469, wide);
+    }
+
+    #[test]
+    fn seed_1() {
+        let wide = [1043051097810, 342862307391];
+        check(1, [15142, 16378, 24165], 0.14415961271963373, wide);
+    }
+
+    #[test]
+    fn seed_42() {
+        let wide = [766764256790, 103549089075];
+        check(42, [2856, 24766, 20946], 0.8585979199113825, wide);
+    }
+
+    #[test]
+    fn the_largest_seed_of_one_word() {
+        let wide = [680577139510, 1028056886197];
+        check(u32::MAX.into(), [6105, 8062, 23175], 0.28728472043517017, wide);
+    }
+
+    #[test]
+    fn a_seed_of_two_words() {
+        let wide = [741625591169, 812363961826];
+        check((1 << 40) + 7, [6608, 26554, 19504], 0.15379071585298754, wide);
+    }
+
+    #[test]
+    fn seeding_leaves_the_state_numpy_reports() {
+        let generator = Pcg64::seeded(42);
+        assert_eq!(generator.state, 274674114334540486603088602300644985544);
+        assert_eq!(generator.increment, 332724090758049132448979897138935081983);
+    }
+
+    #[test]
+    fn doubles_leave_the_spare_half_alone() {
+        let mut generator = Pcg64::seeded(42);
+        assert_eq!(generator.integers(0, 1000), Some(89));
+        assert_eq!(generator.random(), 0.4388784397520523);
+        assert_eq!(generator.integers(0, 1000), Some(773));
+    }
+
+    #[test]
+    fn integers_switch_width_at_32_bits() {
+        let mut generator = Pcg64::seeded(42);
+        let mut pair = |high| generator.integers_vec(0, high, 2).unwrap();
+        assert_eq!(pair(1 << 32), [383329928, 3324115917]);
+        assert_eq!(pair((1 << 32) - 1), [2811363264, 1884968544]);
+        assert_eq!(pair((1 << 32) + 1), [3687649987, 2995172878]);
+        let full = generator.integers_vec(i64::MIN, i64::MAX, 2).unwrap();
+        assert_eq!(full, [-7486106602830593558, 8773683796379128715]);
+    }
+
+    /// Ranges that are far from a power of two, so that draws are rejected on the way.
+    #[test]
+    fn integers_reject_at_both_widths() {
+        let mut generator = Pcg64::seeded(42);
+        let narrow = [267752861, 2321868145, 1963714555, 1316635318];
+        assert_eq!(generator.integers_vec(0, 3_000_000_000, 4).unwrap(), narrow);
+        let wide = generator.integers_vec(0, 6_000_000_000_000_000_000, 4).unwrap();
+        assert_eq!(wide[..2], [5151587519468295251, 4184208174356183464]);
+        assert_eq!(wide[2..], [565064087325897350, 5853734109820535842]);
+    }
+
+    #[test]
+    fn bytes_left_over_are_dropped_at_the_end_of_a_call() {
+        let mut generator = Pcg64::seeded(42);
+        assert_eq!(generator.integers_u8(6), [136, 38, 217, 22, 205, 251]);
+        assert_eq!(generator.integers_u8(3), [193, 255, 145]);
+    }
+
+    #[test]
+    fn choice_with_weights() {
+        let weights = [0.5, 0.25, 0.125, 0.125];
+        let expected = [2, 0, 2, 1, 0, 3, 2, 2, 0, 0, 0, 3];
+        assert_eq!(Pcg64::seeded(42).choice_weighted_vec(&weights, 12).unwrap(), expected);
+        let mut one_by_one = Pcg64::seeded(42);
+        assert_eq!(expected.map(|_| one_by_one.choice_weighted(&weights).unwrap()), expected);
+    }
+
+    #[test]
+    fn shuffle_and_permutation() {
+        let mut generator = Pcg64::seeded(42);
+        let mut items = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+        generator.shuffle(&mut items);
+        assert_eq!(items, [5, 6, 0, 7, 3, 2, 4, 9, 1, 8]);
+        assert_eq!(generator.permutation(10), [4, 8, 2, 6, 5, 9, 7, 3, 0, 1]);
+    }
+
+    #[test]
+    fn what_numpy_refuses_or_knows_beforehand_draws_nothing() {
+        let mut generator = Pcg64::seeded(0);
+        assert_eq!(generator.integers(3, 3), None);
+        assert_eq!(generator.choice_weighted(&[]), None);
+        assert_eq!(generator.integers_vec(5, 6, 2).unwrap(), [5, 5]);
+        assert_eq!(generator, Pcg64::seeded(0));
+    }
+}

@@ -55,3 +55,31 @@ fn mix(x: u32, y: u32) -> u32 {
     let mixed = x.wrapping_mul(0xca01_f9dd).wrapping_sub(y.wrapping_mul(0x4973_f715));
     mixed ^ (mixed >> 16)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(seed: u64, words: [u64; 4]) {
+        assert_eq!(SeedSequence::from_seed(seed).generate_u64(), words);
+    }
+
+    #[test]
+    fn seed_0() {
+        let first = [0xdb2c_d7e7_b0f4_78be, 0xabf4_641a_2c71_ba49];
+        check(0, [first[0], first[1], 0x20c6_ed6d_9d7b_8d41, 0x2c40_99de_223c_39d4]);
+    }
+
+    #[test]
+    fn seed_42() {
+        let first = [0x9f1e_2e6d_cd54_0ab7, 0xd578_73dc_79fb_94b6];
+        check(42, [first[0], first[1], 0x7d28_2a1b_64d4_20b7, 0x3365_7971_4692_d5ff]);
+    }
+
+    #[test]
+    fn a_seed_of_two_words() {
+        let first = [0x0d86_72e1_0e3d_1a15, 0x9aef_4ada_4ecf_a161];
+        check((1 << 40) + 7, [first[0], first[1], 0x999c_1c3b_83db_a903, 0x4089_27dc_0dc8_a316]);
+    }
+}

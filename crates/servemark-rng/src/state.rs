@@ -34,3 +34,21 @@ impl RandomState {
         Self { python: PythonRandom::seeded(seed), numpy }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_seed_seeds_both() {
+        let state = RandomState::seeded(7);
+        assert_eq!(state.python, PythonRandom::seeded(7));
+        assert_eq!(state.numpy, NumpyRandom::seeded(7));
+    }
+
+    #[test]
+    fn a_seed_past_32_bits_keys_numpy_with_its_words() {
+        let state = RandomState::seeded((256 << 32) + 7);
+        assert_eq!(state.numpy, NumpyRandom::from_key(&[7, 256]));
+    }
+}

@@ -1,0 +1,48 @@
+//! What must hold for every seed and size.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use servemark_rng::{NumpyRandom, Pcg64, PythonRandom};
+
+proptest! {
+    #[test]
+    fn integers_stay_in_their_range(seed: u32, low: i64, high: i64) {
+        let (low, high) = (low.min(high), low.max(high));
+        let python = PythonRandom::seeded(seed.into()).randint(low, high).unwrap();
+        prop_assert!((low..=high).contains(&python));
+        if low < high {
+            prop_assert!((low..high).contains(&NumpyRandom::seeded(seed).randint(low, high).unwrap()));
+            prop_assert!((low..high).contains(&Pcg64::seeded(seed.into()).integers(low, high).unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_sample_holds_distinct_members(seed: u64, (n, count) in population()) {
+        let sample = PythonRandom::seeded(seed).sample_indices(n, count).unwrap();
+        prop_assert_eq!(sample.len(), count);
+        prop_assert!(sample.iter().all(|index| *index < n));
+        prop_assert_eq!(sample.iter().collect::<HashSet<_>>().len(), count);
+    }
+
+    #[test]
+    fn permutations_hold_every_index(seed: u32, n in 0_usize..200) {
+        for mut indices in [NumpyRandom::seeded(seed).permutation(n), Pcg64::seeded(seed.into()).permutation(n)] {
+            indices.sort_unstable();
+            prop_assert!(indices.into_iter().eq(0..n));
+        }
+    }
+
+    #[test]
+    fn a_weighted_choice_never_takes_weight_zero(seed: u32, weights in prop::collection::vec(0_u8..3, 1..20)) {
+        let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+        let chosen = NumpyRandom::seeded(seed).choice_weighted(&weights);
+        prop_assert_eq!(chosen.is_some(), weights.iter().any(|weight| *weight > 0.0));
+        prop_assert!(chosen.is_none_or(|index| weights[index] > 0.0));
+    }
+}
+
+/// A population's size and how many to take of it.
+fn population() -> impl Strategy<Value = (usize, usize)> {
+    (0_usize..400).prop_flat_map(|n| (Just(n), 0..=n))
+}
