@@ -1,1 +1,20 @@
-//! The load generator: pacing, the concurrency gate, phases and stop rules.
+//! The load generator: sends each prepared request when it is due.
+//!
+//! The schedule is absolute and is never re-anchored: a late wake-up makes one request late and
+//! not all that follow. A concurrency limit is one FIFO gate, and how long a request waited at it
+//! is kept in its record. The crate knows no HTTP, no file and no metric; what it sends goes
+//! through a [`Transport`](servemark_core::Transport) and what it learns goes to an [`Observer`].
+
+mod cost;
+mod gate;
+mod load;
+mod look_ahead;
+mod observer;
+mod runner;
+mod stop;
+
+pub use cost::CostMeter;
+pub use load::{LoadSpec, WarmupSpec};
+pub use observer::{Collector, Observer};
+pub use runner::Runner;
+pub use stop::{Stop, StopHandle, StopSignal};

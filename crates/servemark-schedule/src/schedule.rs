@@ -10,7 +10,7 @@ pub struct Schedule {
 
 impl Schedule {
     /// `count` requests, all due at the start.
-    pub(crate) fn burst(count: usize) -> Self {
+    pub fn burst(count: usize) -> Self {
         Self { due: vec![Duration::ZERO; count] }
     }
 
@@ -48,6 +48,15 @@ impl Schedule {
     /// When each request is due, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Duration> + '_ {
         self.due.iter().copied()
+    }
+}
+
+/// Offsets of one's own, in whatever order: they are sorted, for a schedule never goes back.
+impl FromIterator<Duration> for Schedule {
+    fn from_iter<I: IntoIterator<Item = Duration>>(offsets: I) -> Self {
+        let mut due: Vec<Duration> = offsets.into_iter().collect();
+        due.sort_unstable();
+        Self { due }
     }
 }
 

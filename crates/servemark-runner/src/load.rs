@@ -1,0 +1,58 @@
+//! How much to send, and how.
+
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+use servemark_schedule::ArrivalSpec;
+
+/// How much to send, and how.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LoadSpec {
+    /// When requests are due.
+    pub arrivals: ArrivalSpec,
+    /// How many may be in flight at once; without a limit, as many as are due.
+    pub max_concurrency: Option<NonZeroUsize>,
+    /// What is sent before the measurement.
+    pub warmup: WarmupSpec,
+    /// How many requests are encoded ahead of their time. It bounds the memory of large payloads.
+    pub look_ahead: NonZeroUsize,
+}
+
+impl LoadSpec {
+    /// Everything that `arrivals` makes due, without a limit and with one warm-up request.
+    pub fn new(arrivals: ArrivalSpec) -> Self {
+        Self {
+            arrivals,
+            max_concurrency: None,
+            warmup: WarmupSpec::default(),
+            look_ahead: DEFAULT_LOOK_AHEAD,
+        }
+    }
+}
+
+/// What is sent before the measurement: copies of the first sample, all at once.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WarmupSpec {
+    /// How many copies.
+    pub requests: usize,
+    /// The most output tokens that a copy asks for.
+    pub most_output_tokens: u32,
+}
+
+impl WarmupSpec {
+    /// So many copies of at most 32 output tokens, as SGLang's client warms up.
+    pub fn of(requests: usize) -> Self {
+        Self { requests, most_output_tokens: 32 }
+    }
+}
+
+impl Default for WarmupSpec {
+    fn default() -> Self {
+        Self::of(1)
+    }
+}
+
+/// Four thousand text prompts of a thousand tokens are 20 MB.
+const DEFAULT_LOOK_AHEAD: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");

@@ -1,0 +1,38 @@
+//! Who is told of the requests.
+
+use std::sync::{Mutex, PoisonError};
+
+use servemark_core::{Phase, RequestRecord};
+
+/// Told of every request as it starts and as it ends.
+///
+/// Both calls come from the thread that measures, so an implementation hands the record on and
+/// returns: to a channel, a list, a counter.
+pub trait Observer: Send + Sync + 'static {
+    /// A request passed the gate.
+    fn started(&self, phase: Phase) {
+        let _ = phase;
+    }
+
+    /// A request is over, well or not.
+    fn finished(&self, record: RequestRecord);
+}
+
+/// Keeps every record in memory, in the order in which they finished.
+#[derive(Debug, Default)]
+pub struct Collector {
+    records: Mutex<Vec<RequestRecord>>,
+}
+
+impl Collector {
+    /// The records so far, which are then no longer here.
+    pub fn take(&self) -> Vec<RequestRecord> {
+        std::mem::take(&mut self.records.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for Collector {
+    fn finished(&self, record: RequestRecord) {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    }
+}
