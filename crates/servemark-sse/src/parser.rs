@@ -30,8 +30,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// ```
 pub struct Parser {
     /// The start of a line whose end has not been read yet.
-    open_line: Vec<u8>,
-    kept: Kept,
+    pub(crate) open_line: Vec<u8>,
+    pub(crate) kept: Kept,
     /// The last byte was a carriage return, so a line feed that follows belongs to it.
     after_carriage_return: bool,
     /// No line has ended yet, so the current one may begin with a byte-order mark.
