@@ -1,4 +1,6 @@
 //! `numpy.random.SeedSequence`: how NumPy turns one seed into the words a generator starts from.
+//!
+//! It knows no generator, and neither entropy from the machine nor spawned children.
 
 const POOL: usize = 4;
 

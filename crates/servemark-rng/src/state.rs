@@ -1,4 +1,6 @@
 //! The two global generators of a Python process, seeded together.
+//!
+//! It only pairs them: which of the two a draw comes from is the workload's business.
 
 use crate::numpy::NumpyRandom;
 use crate::python::PythonRandom;

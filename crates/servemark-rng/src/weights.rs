@@ -1,4 +1,6 @@
 //! Weighted choice as both NumPy generators do it: a cumulative sum searched with a uniform draw.
+//!
+//! It draws nothing itself, so it does not know which generator the uniform number comes from.
 
 /// A cumulative distribution, summed from the left and divided by its last element.
 ///

@@ -1,4 +1,7 @@
 //! Why feeding a parser stopped.
+//!
+//! There is no error for malformed streams, because the grammar gives every byte string a meaning:
+//! only the caller's handler and the caller's limit can fail.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,6 @@
-//! What a parser hands out: views of bytes it, or its caller, owns.
+//! What a parser hands out: views of bytes that it, or its caller, owns.
+//!
+//! Nothing here is decoded: names and data stay bytes, and `[DONE]` is data like any other.
 
 use std::fmt;
 
