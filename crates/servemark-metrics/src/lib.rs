@@ -1,1 +1,35 @@
 //! Records in, numbers out: latencies, percentiles, throughput and goodput under a chosen policy.
+//!
+//! [`Metrics::score`] is a pure function of a [`RunLog`](servemark_core::RunLog) and a
+//! [`MetricPolicy`]: the same log gives the same numbers on any machine, as often as one likes. The
+//! peers differ in definitions, not in facts, so each definition is a field of the policy and none
+//! is a branch on a peer's name.
+//!
+//! This crate reads no clock, counts no token and prints nothing.
+
+mod error;
+mod failures;
+mod goodput;
+mod metrics;
+mod peak;
+mod policy;
+mod score;
+pub mod statistics;
+mod summary;
+mod totals;
+mod truth;
+mod waits;
+
+pub use error::MetricsError;
+pub use failures::{FailureGroup, FailureMessage};
+pub use goodput::{Goodput, Slo, SloMetric, SloResult};
+pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
+pub use policy::{
+    Counted, DurationRule, EmptySample, ItlRule, MetricPolicy, MissingTtft, Origin, OutputEvents,
+    PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
+};
+pub use score::RequestScore;
+pub use summary::{Interval, Percentile, Summary};
+pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
+pub use truth::{Deviation, TruthComparison};
+pub use waits::{Rates, Waits};

@@ -1,0 +1,21 @@
+//! What a user can get wrong about a score.
+
+use thiserror::Error;
+
+/// What can go wrong while a score is asked for. Scoring itself cannot fail.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum MetricsError {
+    /// A service-level objective does not read `METRIC:MILLISECONDS`.
+    #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
+    Slo {
+        /// What was given.
+        given: String,
+    },
+    /// A service-level objective has a limit that no latency can be held against.
+    #[error("expected a finite limit above 0 ms, got {given:?}")]
+    SloLimit {
+        /// What was given.
+        given: String,
+    },
+}

@@ -1,0 +1,291 @@
+//! A run's numbers under one policy.
+
+use serde::Serialize;
+use servemark_core::{RequestRecord, RunLog, Stamp};
+
+use crate::failures::failures;
+use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, Origin, PeakRule};
+use crate::score::seconds_between;
+use crate::{
+    FailureGroup, Goodput, Rates, RequestScore, Summary, Throughput, TokenTotals, TruthComparison,
+    Waits, peak, statistics,
+};
+
+/// A run's numbers under one policy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Whose definitions these are.
+    pub policy: MetricPolicy,
+    /// Whether the run came to its own end.
+    pub completeness: Completeness,
+    /// How many requests there were and how they ended.
+    pub requests: RequestCounts,
+    /// Why requests failed, most common first.
+    pub failures: Vec<FailureGroup>,
+    /// From the first request to the end, by the policy's rule.
+    pub duration_s: f64,
+    /// Tokens, and who counted them.
+    pub tokens: TokenTotals,
+    /// Rates over the duration.
+    pub throughput: Throughput,
+    /// How many requests were in flight.
+    pub concurrency: Concurrency,
+    /// Latencies from the policy's origin.
+    pub latencies: Latencies,
+    /// Latencies from when a request was due.
+    pub response: ResponseTimes,
+    /// What the client itself added.
+    pub waits: Waits,
+    /// The load that was asked for and offered.
+    pub rates: Rates,
+    /// How many requests met the objectives, if there are any.
+    pub goodput: Option<Goodput>,
+    /// The mean accepted length of speculative decoding, by the server.
+    pub accept_length: Option<f64>,
+    /// The share of one core that the client used for sending and reading.
+    pub client_cpu_share: Option<f64>,
+    /// What the bundled simulator really did, if it was the target.
+    pub truth: Option<TruthComparison>,
+    /// Each request of the measurement, in the order of the plan.
+    #[serde(skip)]
+    pub scores: Vec<RequestScore>,
+}
+
+impl Metrics {
+    /// Scores a run by a policy's definitions.
+    ///
+    /// ```
+    /// # use servemark_core::{Header, RunFacts, RunLog};
+    /// use servemark_metrics::{MetricPolicy, Metrics};
+    ///
+    /// # let header = Header::new(0, RunFacts::default(), Default::default());
+    /// # let log = RunLog::new(header, Vec::new(), None);
+    /// let ours = Metrics::score(&log, &MetricPolicy::native());
+    /// let as_sglang = Metrics::score(&log, &MetricPolicy::sglang());
+    /// assert_eq!(ours.latencies.ttft.mean_ms, None);
+    /// assert_eq!(as_sglang.latencies.ttft.mean_ms, Some(0.0));
+    /// ```
+    pub fn score(log: &RunLog, policy: &MetricPolicy) -> Self {
+        Self::of_scores(log, policy, RequestScore::of_log(log, policy))
+    }
+
+    /// The same from requests that were scored already, one for each of the log's measurement.
+    pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: Vec<RequestScore>) -> Self {
+        let duration_s = duration_s(log, policy.duration);
+        let tokens = TokenTotals::of(log, &scores);
+        let requests = RequestCounts::of(log);
+        let peak_tokens = peak_tokens(&scores, policy.peak);
+        let cost = log.footer().and_then(|footer| footer.client);
+        Self {
+            policy: policy.clone(),
+            completeness: Completeness::of(log),
+            requests,
+            failures: failures(log),
+            duration_s,
+            throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
+            tokens,
+            concurrency: Concurrency::of(log, policy, &scores, duration_s),
+            latencies: Latencies::of(policy, &scores),
+            response: ResponseTimes::of(log, policy),
+            waits: Waits::of(log, policy),
+            rates: Rates::of(log),
+            goodput: Goodput::of(&scores, policy, duration_s),
+            accept_length: log.footer().and_then(|footer| footer.accept_length),
+            client_cpu_share: cost
+                .filter(|cost| cost.wall_ns > 0)
+                .map(|cost| cost.cpu_ns as f64 / cost.wall_ns as f64),
+            truth: TruthComparison::of(log),
+            scores,
+        }
+    }
+}
+
+/// Whether a run came to its own end. Closed: there is no fourth way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completeness {
+    /// It did.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// It was killed: nothing was written after its last request.
+    Killed,
+}
+
+impl Completeness {
+    fn of(log: &RunLog) -> Self {
+        match log.footer() {
+            None => Self::Killed,
+            Some(footer) if footer.interrupted => Self::Interrupted,
+            Some(_) => Self::Complete,
+        }
+    }
+}
+
+/// How many requests there were and how they ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RequestCounts {
+    /// Planned.
+    pub planned: usize,
+    /// Ended well.
+    pub completed: usize,
+    /// Failed.
+    pub failed: usize,
+}
+
+impl RequestCounts {
+    fn of(log: &RunLog) -> Self {
+        let completed = log.measured().filter(|record| record.is_success()).count();
+        Self {
+            planned: log.header().facts.requests,
+            completed,
+            failed: log.measured().count() - completed,
+        }
+    }
+
+    /// Planned, and neither ended well nor failed: the run stopped before.
+    pub fn unfinished(&self) -> usize {
+        self.planned.saturating_sub(self.completed + self.failed)
+    }
+}
+
+/// How many requests were in flight.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Concurrency {
+    /// On average: the sum of latencies over the duration.
+    pub mean: Option<f64>,
+    /// At most, as the policy finds it.
+    pub peak: usize,
+    /// The limit that was set.
+    pub limit: Option<usize>,
+}
+
+impl Concurrency {
+    fn of(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore], duration_s: f64) -> Self {
+        let counts = |record: &RequestRecord| counts(record, policy.in_flight_of);
+        let records = || log.measured().filter(|record| counts(record));
+        let in_flight = log.measured().zip(scores).filter(|(record, _)| counts(record));
+        let in_flight: Vec<_> =
+            in_flight.map(|(_, score)| (score.start_s, score.latency_s)).collect();
+        let latencies: Vec<f64> = in_flight.iter().map(|&(_, latency)| latency).collect();
+        let spans: Vec<_> =
+            in_flight.iter().map(|&(start, latency)| (start, start + latency)).collect();
+        Self {
+            mean: (duration_s > 0.0).then(|| statistics::sum(&latencies).max(0.0) / duration_s),
+            peak: match policy.peak {
+                PeakRule::Exact => {
+                    peak::most_open(records().map(|record| (record.started(), record.ended)))
+                }
+                PeakRule::SecondBuckets => peak::most_in_a_bucket(&spans, first_start(&spans)),
+            },
+            limit: log.header().facts.max_concurrency,
+        }
+    }
+}
+
+/// Latencies from the policy's origin.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Latencies {
+    /// Time to first token.
+    pub ttft: Summary,
+    /// Time per output token after the first, one value per request.
+    pub tpot: Summary,
+    /// Inter-token latency, all requests in one sample.
+    pub itl: Summary,
+    /// End-to-end latency.
+    pub e2el: Summary,
+}
+
+impl Latencies {
+    fn of(policy: &MetricPolicy, scores: &[RequestScore]) -> Self {
+        let counted: Vec<_> = scores
+            .iter()
+            .filter(|score| score.success || policy.latencies_of == Counted::All)
+            .collect();
+        let sample = |of: &dyn Fn(&RequestScore) -> Option<f64>| -> Vec<f64> {
+            counted.iter().filter_map(|score| of(score)).collect()
+        };
+        let ttft = sample(&|score| score.ttft_s);
+        let tpot = sample(&|score| score.tpot_s(policy.tpot));
+        let itl: Vec<f64> = counted.iter().flat_map(|score| score.itl_sample()).copied().collect();
+        let e2el = sample(&|score| Some(score.latency_s));
+        Self {
+            ttft: or_zero(&ttft, policy).with_interval(&ttft),
+            tpot: or_zero(&tpot, policy).with_interval(&tpot),
+            itl: or_zero(&itl, policy),
+            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
+        }
+    }
+}
+
+/// Latencies from when a request was due: what somebody who sent it by a timetable waited for, the
+/// client's own queue included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ResponseTimes {
+    /// To the first token.
+    pub ttft: Summary,
+    /// To the end.
+    pub e2el: Summary,
+}
+
+impl ResponseTimes {
+    fn of(log: &RunLog, policy: &MetricPolicy) -> Self {
+        let from_due = MetricPolicy { origin: Origin::Scheduled, ..policy.clone() };
+        let scores = RequestScore::of_log(log, &from_due);
+        let Latencies { ttft, e2el, .. } = Latencies::of(&from_due, &scores);
+        Self { ttft, e2el }
+    }
+}
+
+fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
+    match policy.empty {
+        EmptySample::ZeroButE2el if sample.is_empty() => {
+            Summary { samples: 0, ..Summary::of(&[0.0], policy) }
+        }
+        _ => Summary::of(sample, policy),
+    }
+}
+
+fn peak_tokens(scores: &[RequestScore], rule: PeakRule) -> usize {
+    let successes = || scores.iter().filter(|score| score.success);
+    let times = successes().flat_map(RequestScore::token_times);
+    match rule {
+        PeakRule::Exact => peak::fullest_second(times.collect()),
+        PeakRule::SecondBuckets => {
+            let spans: Vec<_> =
+                successes().map(|score| (score.start_s, score.start_s + score.latency_s)).collect();
+            let last = spans.iter().map(|&(_, end)| end).fold(f64::NEG_INFINITY, f64::max);
+            peak::fullest_bucket(times, first_start(&spans), last)
+        }
+    }
+}
+
+fn first_start(spans: &[(f64, f64)]) -> f64 {
+    spans.iter().map(|&(start, _)| start).fold(f64::INFINITY, f64::min)
+}
+
+/// Seconds from the measurement's start, its first request, to its end. The end is the footer's,
+/// else, for a killed run, that of the last request in the log. Nothing that comes after the last
+/// answer is in it.
+fn duration_s(log: &RunLog, rule: DurationRule) -> f64 {
+    let start: fn(&RequestRecord) -> Stamp = match rule {
+        DurationRule::FirstDueToEnd => |record| record.scheduled,
+        DurationRule::FirstSentToEnd => RequestRecord::started,
+    };
+    let start = log.measured().map(start).min().unwrap_or_default();
+    let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();
+    let end = log.footer().map_or_else(last, |footer| footer.ended);
+    seconds_between(start, end)
+}
+
+fn counts(record: &RequestRecord, rule: Counted) -> bool {
+    match rule {
+        Counted::All => record.sent.is_some(),
+        Counted::Successes => record.is_success(),
+    }
+}

@@ -1,0 +1,164 @@
+//! Tokens of a run, who counted them, and the rates they make.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use servemark_core::RunLog;
+
+use crate::RequestScore;
+use crate::policy::TokenSource;
+
+/// Tokens of the requests that ended well.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TokenTotals {
+    /// Prompt tokens as the data set planned them.
+    pub input: u64,
+    /// The part of them that is text.
+    pub input_text: u64,
+    /// The part of them that is images.
+    pub input_vision: u64,
+    /// Prompt tokens that came from a prefix cache, where the server says.
+    pub cached: Option<u64>,
+    /// Output tokens; absent if nobody counted any.
+    pub output: Option<u64>,
+    /// Output tokens by our tokenizer; absent if nobody asked it.
+    pub output_retokenized: Option<u64>,
+    /// Who counted the output tokens of how many requests.
+    pub sources: OutputSources,
+    /// Who counted the tokens of how many pieces.
+    pub events: EventTokens,
+}
+
+impl TokenTotals {
+    pub(crate) fn of(log: &RunLog, scores: &[RequestScore]) -> Self {
+        let successes = || scores.iter().filter(|score| score.success);
+        let planned = |tokens: fn(&RequestScore) -> u32| {
+            successes().map(|score| u64::from(tokens(score))).sum()
+        };
+        Self {
+            input: planned(|score| score.planned.prompt_tokens),
+            input_text: planned(|score| score.planned.text_tokens),
+            input_vision: planned(|score| score.planned.vision_tokens),
+            cached: cached(log),
+            output: total(successes().filter_map(|score| Some(score.output_tokens?.0))),
+            output_retokenized: retokenized(log),
+            sources: OutputSources::of(successes()),
+            events: EventTokens::of(log),
+        }
+    }
+}
+
+/// Who counted the output tokens of how many requests.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OutputSources {
+    /// The server's closing count.
+    pub usage: usize,
+    /// Our tokenizer.
+    pub retokenized: usize,
+    /// The counts that came with the pieces.
+    pub deltas: usize,
+    /// Nobody: the requested length was taken.
+    pub requested: usize,
+    /// Nobody: the request is in no token total.
+    pub unknown: usize,
+}
+
+impl OutputSources {
+    fn of<'a>(scores: impl Iterator<Item = &'a RequestScore>) -> Self {
+        let mut sources = Self::default();
+        for score in scores {
+            *match score.output_tokens {
+                Some((_, TokenSource::Usage)) => &mut sources.usage,
+                Some((_, TokenSource::Retokenized)) => &mut sources.retokenized,
+                Some((_, TokenSource::Deltas)) => &mut sources.deltas,
+                Some((_, TokenSource::Requested)) => &mut sources.requested,
+                None => &mut sources.unknown,
+            } += 1;
+        }
+        sources
+    }
+}
+
+/// Who counted the tokens of how many pieces of output. A piece that nobody counted is taken as one
+/// token, and its inter-token latency is then one between pieces.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EventTokens {
+    /// The server, on the wire.
+    pub wire: usize,
+    /// Our tokenizer.
+    pub retokenized: usize,
+    /// Nobody.
+    pub assumed_one: usize,
+}
+
+impl EventTokens {
+    fn of(log: &RunLog) -> Self {
+        let mut events = Self::default();
+        let pieces = retokenized_pieces(log);
+        for record in log.measured().filter(|record| record.is_success()) {
+            let counted = pieces.get(&record.index).copied().unwrap_or_default();
+            for (row, delta) in record.deltas.rows().enumerate() {
+                *match (delta.tokens, counted.get(row)) {
+                    (Some(_), _) => &mut events.wire,
+                    (None, Some(_)) => &mut events.retokenized,
+                    (None, None) => &mut events.assumed_one,
+                } += 1;
+            }
+        }
+        events
+    }
+}
+
+/// Rates over the run. Absent where the run has no length or the count is unknown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Throughput {
+    /// Requests that ended well.
+    pub requests_per_s: Option<f64>,
+    /// Their prompt tokens.
+    pub input_tokens_per_s: Option<f64>,
+    /// Their output tokens.
+    pub output_tokens_per_s: Option<f64>,
+    /// Both.
+    pub total_tokens_per_s: Option<f64>,
+    /// Output tokens in the fullest second, as the policy finds it.
+    pub peak_output_tokens_per_s: usize,
+}
+
+impl Throughput {
+    pub(crate) fn of(completed: usize, tokens: &TokenTotals, peak: usize, duration_s: f64) -> Self {
+        let per_second = |count: u64| (duration_s > 0.0).then(|| count as f64 / duration_s);
+        Self {
+            requests_per_s: per_second(completed as u64),
+            input_tokens_per_s: per_second(tokens.input),
+            output_tokens_per_s: tokens.output.and_then(per_second),
+            total_tokens_per_s: per_second(tokens.input + tokens.output.unwrap_or_default()),
+            peak_output_tokens_per_s: peak,
+        }
+    }
+}
+
+fn cached(log: &RunLog) -> Option<u64> {
+    let successes = log.measured().filter(|record| record.is_success());
+    total(successes.filter_map(|record| record.usage?.cached_tokens.map(u64::from)))
+}
+
+fn retokenized(log: &RunLog) -> Option<u64> {
+    let failed: HashSet<usize> =
+        log.measured().filter(|record| !record.is_success()).map(|record| record.index).collect();
+    let counts = log.footer()?.retokenized.iter();
+    total(counts.filter(|count| !failed.contains(&count.index)).map(|count| count.tokens.into()))
+}
+
+fn retokenized_pieces(log: &RunLog) -> HashMap<usize, &[u32]> {
+    let counts = log.footer().map_or(&[][..], |footer| &footer.retokenized);
+    counts.iter().map(|count| (count.index, count.pieces.as_slice())).collect()
+}
+
+/// The sum of what is known; nothing if nothing is.
+fn total(counts: impl Iterator<Item = u64>) -> Option<u64> {
+    counts.reduce(|total, count| total + count)
+}
