@@ -7,6 +7,25 @@
 //!
 //! [`Sample`]: servemark_core::Sample
 
+mod answer;
 mod backend;
+mod chat;
+mod completions;
+mod error;
+mod error_message;
+mod generate;
+mod name;
+mod openai;
+mod payload;
+mod spec;
+mod wire;
 
 pub use backend::{Backend, Decoder, Flow, WireRequest};
+pub use chat::{ChatBackend, ChatSpec};
+pub use completions::{CompletionsBackend, CompletionsSpec};
+pub use error::BackendError;
+pub use error_message::error_message;
+pub use generate::{GenerateBackend, GenerateDecoder, GenerateSpec};
+pub use name::{BackendName, Route};
+pub use openai::OpenAiDecoder;
+pub use spec::{BackendSpec, CommonSpec, WireBackend, WireDecoder};

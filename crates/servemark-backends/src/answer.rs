@@ -1,0 +1,156 @@
+//! What a decoder remembers of an answer, whatever the dialect: whether there was output, whether
+//! it came to its end, and how far the server has counted.
+
+use servemark_core::{Delta, ErrorKind, RequestError, Sample, Sink};
+
+/// What is remembered of an answer, with a dialect's own state `S` for each of its `n` choices.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer<S> {
+    expected_tokens: u32,
+    has_output: bool,
+    is_over: bool,
+    choices: Vec<Choice<S>>,
+}
+
+#[derive(Clone, Debug)]
+struct Choice<S> {
+    index: u32,
+    is_finished: bool,
+    state: S,
+}
+
+impl<S: Default> Answer<S> {
+    /// The answer to a sample, of which nothing was read.
+    pub(crate) fn to(sample: &Sample) -> Self {
+        Self {
+            expected_tokens: sample.output_tokens,
+            has_output: false,
+            is_over: false,
+            choices: Vec::new(),
+        }
+    }
+
+    /// A choice's state.
+    pub(crate) fn choice(&mut self, index: u32) -> &mut S {
+        &mut self.entry(index).state
+    }
+
+    /// Hands out a piece of output.
+    pub(crate) fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
+        self.has_output = true;
+        out.delta(delta);
+    }
+
+    /// Tells why the server ended a choice. One that it gave up is no success.
+    pub(crate) fn finish(
+        &mut self,
+        index: u32,
+        reason: &str,
+        message: Option<&str>,
+        out: &mut dyn Sink,
+    ) -> Result<(), RequestError> {
+        self.entry(index).is_finished = true;
+        out.finish_reason(reason);
+        if GIVEN_UP.contains(&reason) {
+            let why = message.unwrap_or("the server does not say why");
+            return Err(RequestError::new(ErrorKind::InStream, format!("{reason}: {why}")));
+        }
+        Ok(())
+    }
+
+    /// The dialect's end mark was read, or the answer is a document and so is read at once.
+    pub(crate) fn over(&mut self) {
+        self.is_over = true;
+    }
+
+    /// The states of the choices that had something to remember.
+    pub(crate) fn choices(&self) -> impl Iterator<Item = &S> {
+        self.choices.iter().map(|choice| &choice.state)
+    }
+
+    /// The answer's last byte was read: says whether it is a whole one.
+    pub(crate) fn end(&self) -> Result<(), RequestError> {
+        if !self.has_output && self.expected_tokens > 0 {
+            return Err(RequestError::new(ErrorKind::Empty, "the answer holds no output"));
+        }
+        if self.has_output && !self.is_over && !self.is_finished() {
+            let story = "the answer stopped with neither a finish reason nor [DONE]";
+            return Err(RequestError::new(ErrorKind::Truncated, story));
+        }
+        Ok(())
+    }
+
+    fn is_finished(&self) -> bool {
+        self.choices.iter().all(|choice| choice.is_finished)
+    }
+
+    fn entry(&mut self, index: u32) -> &mut Choice<S> {
+        let known = self.choices.iter().position(|choice| choice.index == index);
+        let position = known.unwrap_or(self.choices.len());
+        if known.is_none() {
+            self.choices.push(Choice { index, is_finished: false, state: S::default() });
+        }
+        &mut self.choices[position]
+    }
+}
+
+/// Turns a server's running total into what each piece stands for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TokenCounter {
+    total: u32,
+    missed_a_piece: bool,
+}
+
+impl TokenCounter {
+    /// How many tokens are new with this piece.
+    ///
+    /// `None` if no total came with it or with the piece before it: a total after a gap counts the
+    /// pieces in the gap too. A total that falls, because the server took tokens back, counts none
+    /// until it passes its highest, so that the pieces sum up to the total.
+    pub(crate) fn advance(&mut self, total: Option<u32>) -> Option<u32> {
+        let Some(total) = total else {
+            self.missed_a_piece = true;
+            return None;
+        };
+        let new = total.saturating_sub(self.total);
+        self.total = self.total.max(total);
+        let counts_others = std::mem::take(&mut self.missed_a_piece);
+        (!counts_others).then_some(new)
+    }
+
+    /// The highest total so far.
+    pub(crate) fn total(&self) -> u32 {
+        self.total
+    }
+}
+
+/// SGLang and vLLM finish a request with `abort`, vLLM also with `error`.
+const GIVEN_UP: [&str; 2] = ["abort", "error"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(totals: &[Option<u32>], new: &[Option<u32>]) {
+        let mut counter = TokenCounter::default();
+        let counted: Vec<_> = totals.iter().map(|total| counter.advance(*total)).collect();
+        assert_eq!(counted, new);
+    }
+
+    #[test]
+    fn a_running_total_is_cut_into_pieces() {
+        check(&[Some(1), Some(2), Some(5)], &[Some(1), Some(1), Some(3)]);
+    }
+
+    #[test]
+    fn a_total_after_a_gap_says_nothing_about_its_own_piece() {
+        check(&[None, None, Some(3)], &[None, None, None]);
+        check(&[Some(1), None, Some(3), Some(4)], &[Some(1), None, None, Some(1)]);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_not_counted_twice() {
+        check(&[Some(5), Some(3), Some(4), Some(7)], &[Some(5), Some(0), Some(0), Some(2)]);
+    }
+}

@@ -1,0 +1,74 @@
+//! OpenAI's `/v1/chat/completions`: how a sample is asked for.
+//!
+//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. Reading the
+//! answer is the `openai` module's business.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use servemark_core::{Prompt, RequestError, Sample};
+
+use crate::openai::stream_options;
+use crate::payload::{Payload, cannot_say};
+use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+/// The knobs of `/v1/chat/completions`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ChatSpec {
+    /// What every dialect is told.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+    /// Whether a stream is asked to tell its token counts. SGLang's client asks only in
+    /// conversations of several turns.
+    pub include_usage: bool,
+}
+
+impl ChatSpec {
+    /// Without counts.
+    pub fn new(common: CommonSpec) -> Self {
+        Self { common, include_usage: false }
+    }
+}
+
+/// The codec of `/v1/chat/completions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatBackend {
+    spec: ChatSpec,
+}
+
+impl ChatBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: ChatSpec) -> Self {
+        Self { spec }
+    }
+}
+
+impl Backend for ChatBackend {
+    type Decoder = OpenAiDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let ChatSpec { common, include_usage } = &self.spec;
+        let path = Route::Chat.path();
+        let messages = match &sample.prompt {
+            Prompt::Text(text) => json!([{"role": "user", "content": text}]),
+            Prompt::Messages(messages) => json!(messages),
+            other => return Err(cannot_say(other, path)),
+        };
+        let extra = common.extra_for(sample);
+        let body = Payload::default()
+            .with("model", common.model.as_str())
+            .with("messages", messages)
+            .with("max_completion_tokens", sample.output_tokens)
+            .with("stream", common.stream)
+            .with_default("temperature", 0.0, &extra)
+            .with_default("ignore_eos", common.ignore_eos, &extra)
+            .with_some("stream_options", stream_options(common.stream && *include_usage))
+            .with_all(extra);
+        WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> OpenAiDecoder {
+        OpenAiDecoder::new(sample)
+    }
+}

@@ -1,0 +1,79 @@
+//! OpenAI's `/v1/completions`: how a sample is asked for.
+//!
+//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. Reading the
+//! answer is the `openai` module's business.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use servemark_core::{Prompt, RequestError, Sample};
+
+use crate::openai::stream_options;
+use crate::payload::{Payload, cannot_say};
+use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+/// The knobs of `/v1/completions`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct CompletionsSpec {
+    /// What every dialect is told.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+    /// For how many of the likeliest tokens log-probabilities are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logprobs: Option<u32>,
+    /// Whether a stream is asked to tell its token counts. SGLang's client does not ask: it fails
+    /// on the answer.
+    pub include_usage: bool,
+}
+
+impl CompletionsSpec {
+    /// Without log-probabilities and without counts.
+    pub fn new(common: CommonSpec) -> Self {
+        Self { common, logprobs: None, include_usage: false }
+    }
+}
+
+/// The codec of `/v1/completions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompletionsBackend {
+    spec: CompletionsSpec,
+}
+
+impl CompletionsBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: CompletionsSpec) -> Self {
+        Self { spec }
+    }
+}
+
+impl Backend for CompletionsBackend {
+    type Decoder = OpenAiDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let CompletionsSpec { common, logprobs, include_usage } = &self.spec;
+        let path = Route::Completions.path();
+        let prompt = match &sample.prompt {
+            Prompt::Text(text) => json!(text),
+            Prompt::TokenIds(ids) => json!(ids),
+            other => return Err(cannot_say(other, path)),
+        };
+        let extra = common.extra_for(sample);
+        let body = Payload::default()
+            .with("model", common.model.as_str())
+            .with("prompt", prompt)
+            .with("best_of", 1)
+            .with("max_tokens", sample.output_tokens)
+            .with("stream", common.stream)
+            .with_default("temperature", 0.0, &extra)
+            .with_default("ignore_eos", common.ignore_eos, &extra)
+            .with_some("logprobs", *logprobs)
+            .with_some("stream_options", stream_options(common.stream && *include_usage))
+            .with_all(extra);
+        WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> OpenAiDecoder {
+        OpenAiDecoder::new(sample)
+    }
+}

@@ -1,0 +1,111 @@
+//! SGLang's `/generate`: how an answer is read, streamed or whole.
+//!
+//! Every frame tells the counts of the whole answer so far, so every piece has its token count.
+//! What is in a frame is the `part` module's business, what of its text is new the `text` module's.
+
+use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
+use servemark_sse::Event;
+
+use super::part::Part;
+use super::text::RunningText;
+use crate::answer::{Answer, TokenCounter};
+use crate::wire::{Frame, believable, in_stream, parse};
+use crate::{Decoder, Flow};
+
+/// Reads an answer of `/generate`.
+#[derive(Clone, Debug)]
+pub struct GenerateDecoder {
+    answer: Answer<Progress>,
+}
+
+/// How far a choice has come.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    tokens: TokenCounter,
+    text: RunningText,
+}
+
+impl GenerateDecoder {
+    /// A reader of the answer to a sample.
+    pub fn new(sample: &Sample) -> Self {
+        Self { answer: Answer::to(sample) }
+    }
+
+    fn frame(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let part: Part<'_> = parse(json)?;
+        if part.is_error() {
+            return Err(in_stream(json));
+        }
+        self.part(part.index.unwrap_or(0), &part, out)
+    }
+
+    /// A document about several choices is a list, whose items have no index of their own.
+    fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let parts: Vec<Part<'_>> = parse(json)?;
+        (0..).zip(&parts).try_for_each(|(index, part)| self.part(index, part, out))
+    }
+
+    fn part(
+        &mut self,
+        index: u32,
+        part: &Part<'_>,
+        out: &mut dyn Sink,
+    ) -> Result<(), RequestError> {
+        self.output(index, part, out);
+        if let Some(usage) = self.usage(part).and_then(believable) {
+            out.usage(usage);
+        }
+        let Some((reason, message)) = part.finish_reason() else { return Ok(()) };
+        self.answer.finish(index, reason, message, out)
+    }
+
+    fn output(&mut self, index: u32, part: &Part<'_>, out: &mut dyn Sink) {
+        let total = part.completion_tokens();
+        if part.text().is_empty() && total.is_none() {
+            return;
+        }
+        let choice = self.answer.choice(index);
+        let tokens = choice.tokens.advance(total);
+        if part.ids_are_a_piece(tokens) {
+            choice.text.is_in_pieces();
+        }
+        let text = choice.text.advance(part.text());
+        if !text.is_empty() || tokens > Some(0) {
+            self.answer.delta(Delta::content(text).with_tokens(tokens), out);
+        }
+    }
+
+    /// The counts so far. The output's are each choice's own, so they are added up.
+    fn usage(&self, part: &Part<'_>) -> Option<Usage> {
+        let info = part.meta_info.as_ref()?;
+        let totals = self.answer.choices().map(|choice| choice.tokens.total());
+        let output = info.completion_tokens.map(|_| totals.fold(0, u32::saturating_add));
+        Some(Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens))
+    }
+}
+
+impl Decoder for GenerateDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        match Frame::of_event(event)? {
+            Frame::Blank => Ok(Flow::Continue),
+            Frame::Done => {
+                self.answer.over();
+                Ok(Flow::Done)
+            }
+            Frame::Json(json) => self.frame(json, out).map(|()| Flow::Continue),
+        }
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.answer.over();
+        match Frame::of(body) {
+            Frame::Json(json) if json.starts_with(b"[") => self.list(json, out),
+            Frame::Json(json) => self.frame(json, out),
+            Frame::Blank | Frame::Done => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.answer.end()
+    }
+}

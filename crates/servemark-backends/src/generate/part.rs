@@ -1,0 +1,108 @@
+//! One frame of `/generate`, with only the fields that say something about the output.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::wire::Text;
+
+/// A frame of a stream, or a whole document about one choice.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Part<'a> {
+    pub(super) index: Option<u32>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    output_ids: Option<Length>,
+    #[serde(borrow)]
+    pub(super) meta_info: Option<MetaInfo<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    object: Option<Text<'a>>,
+}
+
+/// What the server counted, and why it stopped.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct MetaInfo<'a> {
+    pub(super) prompt_tokens: Option<u32>,
+    pub(super) completion_tokens: Option<u32>,
+    pub(super) cached_tokens: Option<u32>,
+    #[serde(borrow)]
+    finish_reason: Option<FinishReason<'a>>,
+}
+
+/// An object that names its type; gateways make a word of it.
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+enum FinishReason<'a> {
+    Word(#[serde(borrow)] Text<'a>),
+    Object {
+        #[serde(borrow, rename = "type")]
+        kind: Text<'a>,
+        #[serde(borrow)]
+        message: Option<Text<'a>>,
+    },
+}
+
+impl Part<'_> {
+    /// Whether it is an error object instead, wrapped or flat.
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
+    }
+
+    /// The text, whole or a piece; a server without a tokenizer sends none.
+    pub(super) fn text(&self) -> &str {
+        self.text.as_ref().map_or("", |text| &text.0)
+    }
+
+    /// The tokens of the answer so far.
+    pub(super) fn completion_tokens(&self) -> Option<u32> {
+        self.meta_info.as_ref()?.completion_tokens
+    }
+
+    /// Whether there are as many token ids as tokens are `new` and not as many as there are in
+    /// all. Then the text is a piece too, even where it looks like the whole.
+    pub(super) fn ids_are_a_piece(&self, new: Option<u32>) -> bool {
+        let ids = self.output_ids.as_ref().map(|ids| ids.0);
+        ids.is_some() && ids == new && ids < self.completion_tokens()
+    }
+
+    /// Why the choice stopped, with the server's explanation if it has one.
+    pub(super) fn finish_reason(&self) -> Option<(&str, Option<&str>)> {
+        Some(match self.meta_info.as_ref()?.finish_reason.as_ref()? {
+            FinishReason::Word(word) => (&word.0, None),
+            FinishReason::Object { kind, message } => {
+                (&kind.0, message.as_ref().map(|message| &*message.0))
+            }
+        })
+    }
+}
+
+/// How many items a list has; the items are not kept.
+#[derive(Debug)]
+struct Length(u32);
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(LengthVisitor)
+    }
+}
+
+struct LengthVisitor;
+
+impl<'de> Visitor<'de> for LengthVisitor {
+    type Value = Length;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Length, A::Error> {
+        let mut length = 0;
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            length += 1;
+        }
+        Ok(Length(length))
+    }
+}

@@ -1,0 +1,213 @@
+//! The names that `--backend` takes, and what each stands for.
+//!
+//! A name is a server's habits: its route, its default port, how its cache is flushed. How the
+//! route is spoken is its spec's business. The table is SGLang 0.5.23's, surprises included.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::BackendError;
+
+/// A server and the route it is asked by, as SGLang's `--backend` names them.
+///
+/// ```
+/// use servemark_backends::{BackendName, Route};
+///
+/// let name: BackendName = "vllm-chat".parse()?;
+/// assert_eq!(name.route(), Route::Chat);
+/// assert!("vllm-char".parse::<BackendName>().is_err());
+/// # Ok::<(), servemark_backends::BackendError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum BackendName {
+    /// SGLang's own route.
+    #[default]
+    Sglang,
+    /// Another name of the same.
+    SglangNative,
+    /// SGLang, text completions.
+    SglangOai,
+    /// SGLang, chat.
+    SglangOaiChat,
+    /// vLLM, text completions.
+    Vllm,
+    /// vLLM, chat.
+    VllmChat,
+    /// LMDeploy, text completions.
+    Lmdeploy,
+    /// LMDeploy, chat.
+    LmdeployChat,
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Route {
+    /// SGLang's `/generate`.
+    Generate,
+    /// OpenAI's `/v1/completions`.
+    Completions,
+    /// OpenAI's `/v1/chat/completions`.
+    Chat,
+}
+
+impl BackendName {
+    /// Every name, in the peer's order.
+    pub const ALL: [Self; 8] = [
+        Self::Sglang,
+        Self::SglangNative,
+        Self::SglangOai,
+        Self::SglangOaiChat,
+        Self::Vllm,
+        Self::VllmChat,
+        Self::Lmdeploy,
+        Self::LmdeployChat,
+    ];
+
+    /// The name as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sglang => "sglang",
+            Self::SglangNative => "sglang-native",
+            Self::SglangOai => "sglang-oai",
+            Self::SglangOaiChat => "sglang-oai-chat",
+            Self::Vllm => "vllm",
+            Self::VllmChat => "vllm-chat",
+            Self::Lmdeploy => "lmdeploy",
+            Self::LmdeployChat => "lmdeploy-chat",
+        }
+    }
+
+    /// What is spoken.
+    pub const fn route(self) -> Route {
+        match self {
+            Self::Sglang | Self::SglangNative => Route::Generate,
+            Self::SglangOai | Self::Vllm | Self::Lmdeploy => Route::Completions,
+            Self::SglangOaiChat | Self::VllmChat | Self::LmdeployChat => Route::Chat,
+        }
+    }
+
+    /// Where requests go, from the target's base.
+    pub const fn path(self) -> &'static str {
+        self.route().path()
+    }
+
+    /// The port where none is given. The peer's table names no chat backend, so each of them falls
+    /// back to SGLang's port.
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Vllm => 8000,
+            Self::Lmdeploy => 23333,
+            _ => 30000,
+        }
+    }
+
+    /// Where a POST flushes the prefix cache: path and query. Only SGLang is told how long it may
+    /// wait for running requests.
+    pub fn flush_path(self, timeout: Duration) -> String {
+        match self {
+            Self::Vllm | Self::VllmChat => "/reset_prefix_cache".to_owned(),
+            Self::Lmdeploy | Self::LmdeployChat => "/flush_cache".to_owned(),
+            // Python writes a whole number of seconds as `60.0`; so does `{:?}`.
+            _ => format!("/flush_cache?timeout={:?}", timeout.as_secs_f64()),
+        }
+    }
+
+    /// Whether the server is SGLang, whose `/server_info` tells the accept length.
+    pub fn is_sglang(self) -> bool {
+        self.as_str().contains("sglang")
+    }
+}
+
+impl Route {
+    /// Where its requests go, from the target's base.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Generate => "/generate",
+            Self::Completions => "/v1/completions",
+            Self::Chat => "/v1/chat/completions",
+        }
+    }
+}
+
+impl fmt::Display for BackendName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for BackendName {
+    type Err = BackendError;
+
+    fn from_str(name: &str) -> Result<Self, BackendError> {
+        if let Some(known) = Self::ALL.into_iter().find(|known| known.as_str() == name) {
+            return Ok(known);
+        }
+        let (name, known) = (name.to_owned(), Self::ALL.map(Self::as_str).join(", "));
+        Err(if NOT_BUILT.contains(&name.as_str()) {
+            BackendError::NotBuilt { name, known }
+        } else {
+            BackendError::Unknown { name, known }
+        })
+    }
+}
+
+/// What SGLang 0.5.23 names besides.
+const NOT_BUILT: [&str; 5] = ["sglang-embedding", "vllm-embedding", "trt", "gserver", "truss"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, path: &str, port: u16, flush: &str, is_sglang: bool) {
+        let backend: BackendName = name.parse().unwrap();
+        assert_eq!(backend.to_string(), name);
+        assert_eq!(serde_json::to_string(&backend).unwrap(), format!("{name:?}"));
+        assert_eq!((backend.path(), backend.default_port()), (path, port));
+        assert_eq!(backend.flush_path(Duration::from_secs(60)), flush);
+        assert_eq!(backend.is_sglang(), is_sglang);
+    }
+
+    #[test]
+    fn the_table_is_the_peers() {
+        check("sglang", "/generate", 30000, "/flush_cache?timeout=60.0", true);
+        check("sglang-native", "/generate", 30000, "/flush_cache?timeout=60.0", true);
+        check("sglang-oai", "/v1/completions", 30000, "/flush_cache?timeout=60.0", true);
+        check("sglang-oai-chat", "/v1/chat/completions", 30000, "/flush_cache?timeout=60.0", true);
+        check("vllm", "/v1/completions", 8000, "/reset_prefix_cache", false);
+        check("vllm-chat", "/v1/chat/completions", 30000, "/reset_prefix_cache", false);
+        check("lmdeploy", "/v1/completions", 23333, "/flush_cache", false);
+        check("lmdeploy-chat", "/v1/chat/completions", 30000, "/flush_cache", false);
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_told_what_would_do() {
+        let error = "vlm".parse::<BackendName>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no backend \"vlm\"; use one of sglang, sglang-native, sglang-oai, \
+             sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat"
+        );
+    }
+
+    #[test]
+    fn a_peers_name_that_we_lack_is_told_apart() {
+        for name in NOT_BUILT {
+            let error = name.parse::<BackendName>().unwrap_err();
+            assert!(matches!(error, BackendError::NotBuilt { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_flush_time_out_is_written_as_python_writes_it() {
+        let path = BackendName::SglangOai.flush_path(Duration::from_millis(7250));
+        assert_eq!(path, "/flush_cache?timeout=7.25");
+    }
+}

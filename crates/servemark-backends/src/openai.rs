@@ -1,0 +1,83 @@
+//! The answers of OpenAI's two routes, streamed or whole.
+//!
+//! Text completions put their output into `choices[].text`, chat into `choices[].delta` or, whole,
+//! into `choices[].message`; one reader takes all three. What is in a frame is the `chunk`
+//! module's business; here is what follows from it.
+
+mod chunk;
+
+use serde_json::{Value, json};
+use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
+use servemark_sse::Event;
+
+use self::chunk::Chunk;
+use crate::answer::{Answer, TokenCounter};
+use crate::wire::{Frame, believable, in_stream, parse};
+use crate::{Decoder, Flow};
+
+/// Reads an answer of `/v1/completions` or `/v1/chat/completions`.
+#[derive(Clone, Debug)]
+pub struct OpenAiDecoder {
+    answer: Answer<TokenCounter>,
+}
+
+impl OpenAiDecoder {
+    /// A reader of the answer to a sample.
+    pub fn new(sample: &Sample) -> Self {
+        Self { answer: Answer::to(sample) }
+    }
+
+    fn chunk(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let chunk: Chunk<'_> = parse(json)?;
+        if chunk.is_error() {
+            return Err(in_stream(json));
+        }
+        let usage = chunk.usage().and_then(believable);
+        if let Some(usage) = usage {
+            out.usage(usage);
+        }
+        self.output(&chunk, usage, out);
+        chunk
+            .finish_reasons()
+            .try_for_each(|(index, reason)| self.answer.finish(index, reason, None, out))
+    }
+
+    fn output(&mut self, chunk: &Chunk<'_>, usage: Option<Usage>, out: &mut dyn Sink) {
+        let Some(output) = chunk.output() else { return };
+        let total = usage.and_then(|usage| usage.completion_tokens);
+        // The running total of a stream with several choices is the choice's own.
+        let tokens = self.answer.choice(output.index).advance(total);
+        let delta = Delta::content(&output.text).of_kind(output.kind).with_tokens(tokens);
+        self.answer.delta(delta, out);
+    }
+}
+
+impl Decoder for OpenAiDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        match Frame::of_event(event)? {
+            Frame::Blank => Ok(Flow::Continue),
+            Frame::Done => {
+                self.answer.over();
+                Ok(Flow::Done)
+            }
+            Frame::Json(json) => self.chunk(json, out).map(|()| Flow::Continue),
+        }
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.answer.over();
+        match Frame::of(body) {
+            Frame::Json(json) => self.chunk(json, out),
+            Frame::Blank | Frame::Done => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.answer.end()
+    }
+}
+
+/// The key that asks for the server's counts; servers refuse it where nothing is streamed.
+pub(crate) fn stream_options(include_usage: bool) -> Option<Value> {
+    include_usage.then(|| json!({"include_usage": true}))
+}

@@ -1,0 +1,195 @@
+//! One frame of OpenAI's two routes, with only the fields that say something about the output.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use servemark_core::{DeltaKind, Usage};
+
+use crate::wire::{Few, Text};
+
+/// A frame of a stream, or a whole document.
+#[derive(Debug, Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Option<Few<Choice<'a>>>,
+    usage: Option<WireUsage>,
+    sglext: Option<SglangExtension>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    object: Option<Text<'a>>,
+}
+
+/// What a frame adds to the output. A frame is one piece, whatever it is made of.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    /// The choice it belongs to; the first, if the frame adds to several.
+    pub(super) index: u32,
+    pub(super) kind: DeltaKind,
+    pub(super) text: Cow<'a, str>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Whether it is an error object instead, wrapped or flat.
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
+    }
+
+    /// The server's counts, which may come with any frame.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let wire = self.usage.as_ref();
+        let extended = self.sglext.as_ref().and_then(SglangExtension::cached_tokens);
+        let cached = extended.or(wire.and_then(WireUsage::cached_tokens));
+        let counts = wire.map(|wire| Usage::new(wire.prompt_tokens, wire.completion_tokens));
+        match (counts, cached) {
+            (None, None) => None,
+            (counts, cached) => Some(counts.unwrap_or_default().with_cached(cached)),
+        }
+    }
+
+    /// What it adds to the output. `None` for a role alone, an empty text, counts alone.
+    pub(super) fn output(&'a self) -> Option<Output<'a>> {
+        let mut pieces = self.choices().flat_map(|choice| {
+            let full = choice.pieces().filter(|(_, text)| !text.is_empty());
+            full.map(|(kind, text)| (choice.index, kind, text))
+        });
+        let (index, kind, text) = pieces.next()?;
+        let first = Output { index, kind, text: Cow::Borrowed(text) };
+        Some(pieces.fold(first, |output, (_, kind, text)| Output {
+            kind: leading(output.kind, kind),
+            text: output.text + text,
+            ..output
+        }))
+    }
+
+    /// Why choices stopped, each with its index.
+    pub(super) fn finish_reasons(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.choices().filter_map(|choice| Some((choice.index, &*choice.finish_reason.as_ref()?.0)))
+    }
+
+    fn choices(&self) -> impl Iterator<Item = &Choice<'a>> {
+        self.choices.iter().flat_map(Few::iter)
+    }
+}
+
+/// The kind of a frame that holds pieces of both kinds: the answer has begun with it.
+fn leading(one: DeltaKind, other: DeltaKind) -> DeltaKind {
+    match (one, other) {
+        (DeltaKind::Content, _) | (_, DeltaKind::Content) => DeltaKind::Content,
+        (DeltaKind::ToolCall, _) | (_, DeltaKind::ToolCall) => DeltaKind::ToolCall,
+        _ => one,
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice<'a> {
+    #[serde(default)]
+    index: u32,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    delta: Option<Message<'a>>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Text<'a>>,
+}
+
+impl Choice<'_> {
+    fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
+        let text = self.text.as_ref().map(|text| (DeltaKind::Content, &*text.0));
+        let messages = self.delta.iter().chain(&self.message);
+        text.into_iter().chain(messages.flat_map(Message::pieces))
+    }
+}
+
+/// A message of the assistant, or a piece of one.
+#[derive(Debug, Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Few<ToolCall<'a>>>,
+}
+
+impl Message<'_> {
+    /// Reasoning, then content, as the peers join them; then tool calls.
+    fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
+        let reasoning = self.reasoning().map(|text| (DeltaKind::Reasoning, text));
+        let content = self.content.as_ref().map(|text| (DeltaKind::Content, &*text.0));
+        let calls = self.tool_calls.iter().flat_map(Few::iter).flat_map(ToolCall::pieces);
+        let calls = calls.map(|text| (DeltaKind::ToolCall, text));
+        reasoning.into_iter().chain(content).chain(calls)
+    }
+
+    /// Servers name it either way; one that sends both sends the same twice.
+    fn reasoning(&self) -> Option<&str> {
+        let names = [&self.reasoning_content, &self.reasoning];
+        names.into_iter().flatten().map(|text| &*text.0).find(|text| !text.is_empty())
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
+impl ToolCall<'_> {
+    fn pieces(&self) -> impl Iterator<Item = &str> {
+        let texts = self.function.iter().flat_map(|function| [&function.name, &function.arguments]);
+        texts.flatten().map(|text| &*text.0)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct WireUsage {
+    prompt_tokens: Option<u32>,
+    completion_tokens: Option<u32>,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+impl WireUsage {
+    fn cached_tokens(&self) -> Option<u32> {
+        self.prompt_tokens_details.as_ref()?.cached_tokens
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u32>,
+}
+
+/// What SGLang adds when it was asked with `return_cached_tokens_details`.
+#[derive(Debug, Deserialize)]
+struct SglangExtension {
+    cached_tokens_details: Option<CachedDetails>,
+}
+
+impl SglangExtension {
+    fn cached_tokens(&self) -> Option<u32> {
+        let CachedDetails { device, host, storage } = self.cached_tokens_details.as_ref()?;
+        Some([device, host, storage].into_iter().flatten().fold(0, |sum, n| sum.saturating_add(*n)))
+    }
+}
+
+/// Where in the server the cached tokens were.
+#[derive(Debug, Deserialize)]
+struct CachedDetails {
+    device: Option<u32>,
+    host: Option<u32>,
+    storage: Option<u32>,
+}

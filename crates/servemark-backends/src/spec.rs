@@ -1,0 +1,208 @@
+//! A backend as a value: what a plan file holds, and what is built from it.
+//!
+//! Each route's own knobs live with the route; here is what they share and the choice among them.
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{JsonObject, RequestError, Sample, Sink};
+use servemark_sse::Event;
+
+use crate::{
+    Backend, BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, Decoder,
+    Flow, GenerateBackend, GenerateDecoder, GenerateSpec, OpenAiDecoder, Route, WireRequest,
+};
+
+/// Which dialect is spoken, with its knobs.
+///
+/// ```
+/// use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
+/// use servemark_core::Sample;
+///
+/// let spec = BackendSpec::new(BackendName::Vllm, CommonSpec::new("tiny-llama"));
+/// let request = spec.build().encode(&Sample::new("Hello", 1, 16))?;
+/// assert_eq!(request.path, "/v1/completions");
+/// # Ok::<(), servemark_core::RequestError>(())
+/// ```
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(tag = "route", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BackendSpec {
+    /// SGLang's `/generate`.
+    Generate(GenerateSpec),
+    /// OpenAI's `/v1/completions`.
+    Completions(CompletionsSpec),
+    /// OpenAI's `/v1/chat/completions`.
+    Chat(ChatSpec),
+}
+
+impl BackendSpec {
+    /// The dialect that a name stands for; its own knobs are at their defaults.
+    pub fn new(name: BackendName, common: CommonSpec) -> Self {
+        match name.route() {
+            Route::Generate => Self::Generate(GenerateSpec::new(common)),
+            Route::Completions => Self::Completions(CompletionsSpec::new(common)),
+            Route::Chat => Self::Chat(ChatSpec::new(common)),
+        }
+    }
+
+    /// The codec.
+    pub fn build(&self) -> WireBackend {
+        match self {
+            Self::Generate(spec) => WireBackend::Generate(GenerateBackend::new(spec.clone())),
+            Self::Completions(spec) => {
+                WireBackend::Completions(CompletionsBackend::new(spec.clone()))
+            }
+            Self::Chat(spec) => WireBackend::Chat(ChatBackend::new(spec.clone())),
+        }
+    }
+}
+
+/// What every dialect is told.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct CommonSpec {
+    /// The name under which the server knows the model. `/generate` does not send it.
+    pub model: String,
+    /// Whether the answer is asked for as a stream.
+    pub stream: bool,
+    /// Whether the model is made to go on to the length asked for.
+    pub ignore_eos: bool,
+    /// Keys that the run adds to every body; they replace ours of the same name, and a sample's
+    /// own replace them.
+    ///
+    /// SGLang's flags that are nothing but keys belong here: `--cache-report` adds
+    /// `return_cached_tokens_details`, `--fake-prefill` adds `bootstrap_host` and
+    /// `bootstrap_room`. A sample's adapter belongs into the sample: `lora_path`, on the OpenAI
+    /// routes with `model`.
+    #[serde(skip_serializing_if = "JsonObject::is_empty")]
+    pub extra_body: JsonObject,
+}
+
+impl CommonSpec {
+    /// A stream of exactly the length asked for, from the model served under that name.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self { model: model.into(), ..Self::default() }
+    }
+
+    /// What is added to a sample's body: the run's keys, then the sample's own, which win.
+    pub(crate) fn extra_for(&self, sample: &Sample) -> JsonObject {
+        let mut extra = self.extra_body.clone();
+        extra.extend(sample.extra_body.clone());
+        extra
+    }
+}
+
+impl Default for CommonSpec {
+    fn default() -> Self {
+        Self { model: String::new(), stream: true, ignore_eos: true, extra_body: JsonObject::new() }
+    }
+}
+
+/// Any of the dialects behind one type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WireBackend {
+    /// SGLang's `/generate`.
+    Generate(GenerateBackend),
+    /// OpenAI's `/v1/completions`.
+    Completions(CompletionsBackend),
+    /// OpenAI's `/v1/chat/completions`.
+    Chat(ChatBackend),
+}
+
+impl Backend for WireBackend {
+    type Decoder = WireDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        match self {
+            Self::Generate(backend) => backend.encode(sample),
+            Self::Completions(backend) => backend.encode(sample),
+            Self::Chat(backend) => backend.encode(sample),
+        }
+    }
+
+    fn decoder(&self, sample: &Sample) -> WireDecoder {
+        match self {
+            Self::Generate(backend) => WireDecoder::Generate(backend.decoder(sample)),
+            Self::Completions(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+            Self::Chat(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+        }
+    }
+}
+
+/// Any of the dialects' readers behind one type.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum WireDecoder {
+    /// Of SGLang's `/generate`.
+    Generate(GenerateDecoder),
+    /// Of OpenAI's two routes.
+    OpenAi(OpenAiDecoder),
+}
+
+impl Decoder for WireDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        match self {
+            Self::Generate(decoder) => decoder.event(event, out),
+            Self::OpenAi(decoder) => decoder.event(event, out),
+        }
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        match self {
+            Self::Generate(decoder) => decoder.document(body, out),
+            Self::OpenAi(decoder) => decoder.document(body, out),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        match self {
+            Self::Generate(decoder) => decoder.end(),
+            Self::OpenAi(decoder) => decoder.end(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn round_trips(name: BackendName, json: &str) {
+        let spec = BackendSpec::new(name, CommonSpec::new("m"));
+        assert_eq!(serde_json::to_string(&spec).unwrap(), json);
+        assert_eq!(serde_json::from_str::<BackendSpec>(json).unwrap(), spec);
+    }
+
+    #[test]
+    fn a_spec_is_its_own_file_format() {
+        round_trips(
+            BackendName::Sglang,
+            r#"{"route":"generate","model":"m","stream":true,"ignore_eos":true,"temperature":0.0,"top_p":1.0,"return_logprob":false,"top_logprobs_num":0,"logprob_start_len":-1,"return_routed_experts":false}"#,
+        );
+        round_trips(
+            BackendName::Vllm,
+            r#"{"route":"completions","model":"m","stream":true,"ignore_eos":true,"include_usage":false}"#,
+        );
+        round_trips(
+            BackendName::LmdeployChat,
+            r#"{"route":"chat","model":"m","stream":true,"ignore_eos":true,"include_usage":false}"#,
+        );
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_is_the_default() {
+        let spec: BackendSpec = serde_json::from_str(r#"{"route":"chat","model":"m"}"#).unwrap();
+        assert_eq!(spec, BackendSpec::new(BackendName::VllmChat, CommonSpec::new("m")));
+    }
+
+    #[test]
+    fn a_samples_keys_win_and_keep_the_runs_order() {
+        let object = |json| serde_json::from_str::<JsonObject>(json).unwrap();
+        let mut common = CommonSpec::new("m");
+        common.extra_body = object(r#"{"a":1,"b":1}"#);
+        let sample = Sample::new("hi", 1, 1).with_extra_body(object(r#"{"c":2,"a":2}"#));
+        let extra = serde_json::to_string(&common.extra_for(&sample)).unwrap();
+        assert_eq!(extra, r#"{"a":2,"b":1,"c":2}"#);
+    }
+}

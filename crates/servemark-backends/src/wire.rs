@@ -1,0 +1,168 @@
+//! What all dialects have in common on the wire: frames, borrowed text, errors inside a 200.
+//!
+//! Which fields a frame has is each dialect's own business.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use servemark_core::{ErrorKind, RequestError, Usage};
+use servemark_sse::Event;
+
+use crate::error_message::{error_message, excerpt};
+
+/// An event's, or a document's, data.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Frame<'a> {
+    /// Nothing: an empty event, or the `null` with which llama-server opens a batch.
+    Blank,
+    /// The dialects' common end mark.
+    Done,
+    /// What should be an object.
+    Json(&'a [u8]),
+}
+
+impl<'a> Frame<'a> {
+    /// Looks at an event; one that is named `error` is one.
+    pub(crate) fn of_event(event: Event<'a>) -> Result<Self, RequestError> {
+        if event.event() == b"error" {
+            return Err(in_stream(event.data()));
+        }
+        Ok(Self::of(event.data()))
+    }
+
+    /// Looks at data.
+    pub(crate) fn of(data: &'a [u8]) -> Self {
+        match data.trim_ascii() {
+            b"" | b"null" => Self::Blank,
+            b"[DONE]" => Self::Done,
+            json => Self::Json(json),
+        }
+    }
+}
+
+/// Reads a frame into a dialect's own type.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, RequestError> {
+    serde_json::from_slice(json).map_err(|error| undecodable(json, &error))
+}
+
+/// An error that came with a status of 200.
+pub(crate) fn in_stream(body: &[u8]) -> RequestError {
+    RequestError::new(ErrorKind::InStream, error_message(body))
+}
+
+fn undecodable(data: &[u8], error: &serde_json::Error) -> RequestError {
+    if is_plain_text(data) {
+        return in_stream(data);
+    }
+    let excerpt = excerpt(data, LONGEST_EXCERPT);
+    RequestError::new(ErrorKind::Decode, format!("{error} in {excerpt}"))
+}
+
+/// A frame that does not begin as JSON does is what the server, or a proxy, had to say.
+fn is_plain_text(data: &[u8]) -> bool {
+    let is_text = std::str::from_utf8(data).is_ok();
+    is_text && !data.starts_with(b"{") && !data.starts_with(b"[")
+}
+
+/// A text that borrows from its frame unless it holds escapes.
+///
+/// serde borrows a bare `Cow` but copies one inside an `Option`; this wrapper is what makes
+/// `Option<Text>` free.
+#[derive(Clone, Debug, Default, serde::Deserialize, PartialEq)]
+pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
+
+/// A list that allocates only from its second item on.
+#[derive(Debug)]
+pub(crate) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Few<T> {
+    /// The items in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FewVisitor(PhantomData))
+    }
+}
+
+struct FewVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+    type Value = Few<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Few<T>, A::Error> {
+        let mut few = Few { first: items.next_element()?, rest: Vec::new() };
+        while let Some(item) = items.next_element()? {
+            few.rest.push(item);
+        }
+        Ok(few)
+    }
+}
+
+/// The server's counts, unless they are placeholders: no prompt has zero tokens, and litellm sends
+/// zeros with every frame of a stream that it has not counted.
+pub(crate) fn believable(usage: Usage) -> Option<Usage> {
+    (usage.prompt_tokens != Some(0)).then_some(usage)
+}
+
+const LONGEST_EXCERPT: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_an_option_borrows() {
+        let parsed: Option<Text<'_>> = serde_json::from_str(r#""plain""#).unwrap();
+        assert!(matches!(parsed, Some(Text(Cow::Borrowed("plain")))));
+        let parsed: Option<Text<'_>> = serde_json::from_str(r#""a\nb""#).unwrap();
+        assert!(matches!(parsed, Some(Text(Cow::Owned(text))) if text == "a\nb"));
+    }
+
+    #[test]
+    fn a_few_are_kept_in_order() {
+        for json in ["[]", "[1]", "[1,2,3]"] {
+            let few: Few<u8> = serde_json::from_str(json).unwrap();
+            let list: Vec<u8> = serde_json::from_str(json).unwrap();
+            assert!(few.iter().eq(&list), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_cut_frame_is_undecodable_and_is_shown() {
+        let json = br#"{"choices":[{"index"#;
+        let error = parse::<Vec<u8>>(json).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Decode);
+        assert!(error.message.contains(r#"{"choices":[{"index"#), "{error}");
+    }
+
+    #[test]
+    fn a_long_frame_is_shown_in_part() {
+        let json = [b'['; 5_000];
+        let error = parse::<Vec<u8>>(&json).unwrap_err();
+        assert!(error.message.len() < 300, "{error}");
+    }
+
+    #[test]
+    fn plain_text_is_the_servers_own_word() {
+        let error = parse::<Vec<u8>>(b"upstream gone").unwrap_err();
+        assert_eq!(error, RequestError::new(ErrorKind::InStream, "upstream gone"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_undecodable() {
+        assert_eq!(parse::<Vec<u8>>(b"\xff\xfe").unwrap_err().kind, ErrorKind::Decode);
+    }
+}
