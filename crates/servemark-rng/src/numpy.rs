@@ -273,6 +273,16 @@ mod tests {
         check_gamma(100.0, 0.01, [1.0470821902101626, 0.9829269251652163, 0.9734726703951789]);
     }
 
+    /// Far down the stream every branch of the rejections has been taken.
+    #[test]
+    fn gamma_after_many_draws() {
+        let last = |shape| {
+            let mut numpy = NumpyRandom::seeded(42);
+            (0..1000).map(|_| numpy.gamma(shape, 1.0)).last()
+        };
+        assert_eq!([0.5, 2.5].map(last), [1.4024298450690678, 1.2472351521946092].map(Some));
+    }
+
     #[test]
     fn choice_with_weights() {
         let weights = [0.5, 0.25, 0.125, 0.125];

@@ -32,3 +32,30 @@ fn cumulative_sums(weights: &[f64]) -> Vec<f64> {
     };
     weights.iter().scan(0.0, running).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(weights: &[f64], uniform: f64, index: usize) {
+        assert_eq!(Cumulative::new(weights).unwrap().index(uniform), index);
+    }
+
+    #[test]
+    fn a_sum_that_is_hit_exactly_is_passed() {
+        check(&[1.0, 1.0], 0.5, 1);
+        check(&[1.0, 1.0], 0.5_f64.next_down(), 0);
+    }
+
+    #[test]
+    fn weight_zero_is_passed_even_at_the_ends() {
+        check(&[0.0, 3.0, 0.0], 0.0, 1);
+        check(&[0.0, 3.0, 0.0], 1.0_f64.next_down(), 1);
+    }
+
+    #[test]
+    fn weights_that_add_up_to_infinity_are_refused() {
+        assert!(Cumulative::new(&[f64::MAX, f64::MAX]).is_none());
+    }
+}

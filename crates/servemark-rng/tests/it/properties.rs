@@ -12,8 +12,9 @@ proptest! {
         let python = PythonRandom::seeded(seed.into()).randint(low, high).unwrap();
         prop_assert!((low..=high).contains(&python));
         if low < high {
-            prop_assert!((low..high).contains(&NumpyRandom::seeded(seed).randint(low, high).unwrap()));
-            prop_assert!((low..high).contains(&Pcg64::seeded(seed.into()).integers(low, high).unwrap()));
+            let numpy = NumpyRandom::seeded(seed).randint(low, high).unwrap();
+            let generator = Pcg64::seeded(seed.into()).integers(low, high).unwrap();
+            prop_assert!((low..high).contains(&numpy) && (low..high).contains(&generator));
         }
     }
 
@@ -27,15 +28,16 @@ proptest! {
 
     #[test]
     fn permutations_hold_every_index(seed: u32, n in 0_usize..200) {
-        for mut indices in [NumpyRandom::seeded(seed).permutation(n), Pcg64::seeded(seed.into()).permutation(n)] {
+        let numpy = NumpyRandom::seeded(seed).permutation(n);
+        let generator = Pcg64::seeded(seed.into()).permutation(n);
+        for mut indices in [numpy, generator] {
             indices.sort_unstable();
             prop_assert!(indices.into_iter().eq(0..n));
         }
     }
 
     #[test]
-    fn a_weighted_choice_never_takes_weight_zero(seed: u32, weights in prop::collection::vec(0_u8..3, 1..20)) {
-        let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+    fn a_weighted_choice_never_takes_weight_zero(seed: u32, weights in weights()) {
         let chosen = NumpyRandom::seeded(seed).choice_weighted(&weights);
         prop_assert_eq!(chosen.is_some(), weights.iter().any(|weight| *weight > 0.0));
         prop_assert!(chosen.is_none_or(|index| weights[index] > 0.0));
@@ -45,4 +47,9 @@ proptest! {
 /// A population's size and how many to take of it.
 fn population() -> impl Strategy<Value = (usize, usize)> {
     (0_usize..400).prop_flat_map(|n| (Just(n), 0..=n))
+}
+
+/// Small whole weights, often 0.
+fn weights() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::vec((0_u8..3).prop_map(f64::from), 1..20)
 }

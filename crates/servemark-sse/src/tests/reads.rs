@@ -63,6 +63,14 @@ fn fields_of_earlier_reads_stay() {
 }
 
 #[test]
+fn fields_of_earlier_events_do_not() {
+    let reads = ["event: e\n", "retry: 5\ndata: a\n\n", "data: b\n", "\n"];
+    let events = parse(reads.map(str::as_bytes)).events;
+    assert_eq!((&events[1].data[..], &events[1].event[..]), (&b"b"[..], &b""[..]));
+    assert_eq!(events[1].retry, None);
+}
+
+#[test]
 fn an_event_in_one_read_is_borrowed_from_it() {
     let read = b"event: e\ndata: {\"token\": 1}\n\n: ping\n\ndata: two\r\n\r\n";
     let (bounds, mut events) = (read.as_ptr_range(), 0);
