@@ -1,0 +1,50 @@
+//! Conversations of one's own: one JSON object a line.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{DatasetError, DrawContext};
+
+use crate::conversations::Exchange;
+use crate::jsonl::{BadLine, Reader};
+use crate::{DatasetName, Draw, Shaping, Summary};
+
+/// Conversations, one JSON object a line.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct CustomSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// What to do about a line that is not JSON.
+    pub on_bad_line: BadLine,
+    /// How exchanges become requests.
+    pub shaping: Shaping,
+}
+
+impl CustomSpec {
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Draw, DatasetError> {
+        let hint = "pass one with --dataset-path, a conversation as a JSON object on each line";
+        let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset: "custom", hint })?;
+        let reader = Reader { path, on_bad_line: self.on_bad_line, limit: None };
+        let read = reader.read(|_, record| Exchange::of(&record, text))?;
+        let samples = self.shaping.draw(read.rows, count, context)?;
+        let summary = Summary::of(DatasetName::Custom, &samples);
+        Ok(Draw { samples, summary, skipped: read.skipped })
+    }
+}
+
+/// A turn's text: under `content`, else under `value`, else none.
+fn text(turn: &Value) -> Result<String, String> {
+    let turn = turn.as_object().ok_or("a turn is no JSON object")?;
+    match turn.get("content").or_else(|| turn.get("value")) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err("the text of a turn is no string".to_owned()),
+        None => Ok(String::new()),
+    }
+}

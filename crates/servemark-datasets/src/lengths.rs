@@ -1,0 +1,84 @@
+//! How long each prompt and each output is to be.
+
+use serde::{Deserialize, Serialize};
+use servemark_rng::NumpyRandom;
+
+use crate::SpecError;
+
+/// The shortest length as a share of the longest: 0 draws from one token up, 1 fixes the length.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, PartialOrd, Serialize)]
+#[serde(into = "f64", try_from = "f64")]
+pub struct RangeRatio(f64);
+
+impl RangeRatio {
+    /// A ratio from 0 to 1.
+    pub fn new(ratio: f64) -> Result<Self, SpecError> {
+        (0.0..=1.0).contains(&ratio).then_some(Self(ratio)).ok_or(SpecError::RangeRatio(ratio))
+    }
+
+    /// The ratio.
+    pub const fn value(self) -> f64 {
+        self.0
+    }
+
+    /// Draws `count` lengths up to `longest`. No length draws nothing, as with SGLang.
+    pub(crate) fn draw(self, longest: u32, count: usize, numpy: &mut NumpyRandom) -> Vec<u32> {
+        if longest == 0 {
+            return vec![0; count];
+        }
+        let shortest = ((f64::from(longest) * self.0).trunc() as i64).max(1);
+        let drawn = numpy.randint_vec(shortest, i64::from(longest) + 1, count);
+        // A ratio of at most 1 keeps the shortest at or below the longest: never an empty range.
+        drawn.unwrap_or_default().into_iter().map(|length| length.unsigned_abs() as u32).collect()
+    }
+}
+
+impl TryFrom<f64> for RangeRatio {
+    type Error = SpecError;
+
+    fn try_from(ratio: f64) -> Result<Self, SpecError> {
+        Self::new(ratio)
+    }
+}
+
+impl From<RangeRatio> for f64 {
+    fn from(ratio: RangeRatio) -> Self {
+        ratio.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(longest: u32, ratio: f64, expected: &[u32]) {
+        let mut numpy = NumpyRandom::seeded(42);
+        let ratio = RangeRatio::new(ratio).unwrap();
+        assert_eq!(ratio.draw(longest, expected.len(), &mut numpy), expected);
+    }
+
+    #[test]
+    fn lengths_are_those_of_sglang() {
+        check(1024, 0.0, &[103, 436, 861, 271, 107, 72, 701, 21]);
+        check(1024, 0.5, &[614, 947, 782, 618, 583]);
+        check(7, 1.0, &[7, 7, 7]);
+        check(0, 0.5, &[0, 0]);
+    }
+
+    #[test]
+    fn a_fixed_length_draws_nothing() {
+        let mut numpy = NumpyRandom::seeded(1);
+        RangeRatio::new(1.0).unwrap().draw(512, 9, &mut numpy);
+        assert_eq!(numpy, NumpyRandom::seeded(1));
+    }
+
+    #[test]
+    fn a_ratio_lies_in_0_to_1() {
+        for bad in [-0.1, 1.5, f64::NAN] {
+            assert!(matches!(RangeRatio::new(bad), Err(SpecError::RangeRatio(_))));
+        }
+        let error = serde_json::from_str::<RangeRatio>("1.5").unwrap_err().to_string();
+        assert!(error.starts_with("a range ratio must lie in 0 to 1, not 1.5;"));
+    }
+}

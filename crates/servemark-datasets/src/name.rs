@@ -1,0 +1,105 @@
+//! The names under which data sets are asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::SpecError;
+
+/// A data set that is built, by the name that SGLang's `--dataset-name` gives it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum DatasetName {
+    /// Conversations, one JSON object a line.
+    Custom,
+    /// Whole chat requests, one JSON object a line.
+    Openai,
+    /// Prompts of drawn lengths, cut from ShareGPT's.
+    Random,
+    /// Prompts of drawn lengths, counted up from a drawn token id.
+    RandomIds,
+    /// ShareGPT's conversations, one JSON array.
+    Sharegpt,
+}
+
+impl DatasetName {
+    /// Those that are built.
+    pub const BUILT: [Self; 5] =
+        [Self::Custom, Self::Openai, Self::Random, Self::RandomIds, Self::Sharegpt];
+
+    /// The other names of SGLang 0.5.23.
+    pub const NOT_BUILT: [&'static str; 7] = [
+        "agentic-trace",
+        "generated-shared-prefix",
+        "image",
+        "longbench_v2",
+        "mmmu",
+        "mooncake",
+        "speed-bench",
+    ];
+
+    /// The name as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Custom => "custom",
+            Self::Openai => "openai",
+            Self::Random => "random",
+            Self::RandomIds => "random-ids",
+            Self::Sharegpt => "sharegpt",
+        }
+    }
+}
+
+impl fmt::Display for DatasetName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl FromStr for DatasetName {
+    type Err = SpecError;
+
+    fn from_str(name: &str) -> Result<Self, SpecError> {
+        if let Some(built) = Self::BUILT.into_iter().find(|built| built.as_str() == name) {
+            return Ok(built);
+        }
+        Err(match Self::NOT_BUILT.into_iter().find(|other| *other == name) {
+            Some(other) => SpecError::NotBuilt(other),
+            None => SpecError::UnknownName { name: name.to_owned(), known: every_name() },
+        })
+    }
+}
+
+fn every_name() -> String {
+    let mut names: Vec<&str> = DatasetName::BUILT.map(DatasetName::as_str).to_vec();
+    names.extend(DatasetName::NOT_BUILT);
+    names.sort_unstable();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refuses(name: &str, message: &str) {
+        assert_eq!(name.parse::<DatasetName>().unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn built_names_are_read_as_they_are_written() {
+        for name in DatasetName::BUILT {
+            assert_eq!(name.to_string().parse(), Ok(name));
+        }
+    }
+
+    #[test]
+    fn other_names_say_where_they_stand() {
+        refuses("mooncake", "the data set mooncake is not built yet");
+        refuses(
+            "Random",
+            "there is no data set \"Random\"; known are agentic-trace, custom, \
+             generated-shared-prefix, image, longbench_v2, mmmu, mooncake, openai, random, \
+             random-ids, sharegpt, speed-bench",
+        );
+    }
+}

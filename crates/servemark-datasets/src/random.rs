@@ -1,0 +1,206 @@
+//! Prompts of drawn lengths: SGLang's `random` and `random-ids`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{
+    DatasetError, DrawContext, Prompt, Sample, SpecialTokens, Tokenizer, TokenizerError,
+};
+
+use crate::conversations::Exchange;
+use crate::{DatasetName, Draw, RangeRatio, Summary, parallel, sharegpt};
+
+/// Prompts and outputs of drawn lengths.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RandomSpec {
+    /// Where the tokens come from.
+    pub source: Source,
+    /// The longest prompt, in tokens.
+    pub input_tokens: u32,
+    /// The longest output, in tokens; 0 asks for none.
+    pub output_tokens: u32,
+    /// The shortest of either as a share of the longest.
+    pub range_ratio: RangeRatio,
+    /// Whether text or ids are sent.
+    pub form: PromptForm,
+}
+
+/// Where the tokens of a random prompt come from.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Source {
+    /// ShareGPT's prompts, each repeated or cut until it is as long as was drawn.
+    Sharegpt {
+        /// The file; its download is not built yet.
+        path: Option<PathBuf>,
+    },
+    /// The vocabulary, counted up from a drawn id.
+    Vocabulary,
+}
+
+/// The form in which a prompt is sent. Closed: the server tokenizes it or it does not.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptForm {
+    /// As text, to which the server adds its special tokens.
+    #[default]
+    Text,
+    /// As token ids.
+    TokenIds,
+}
+
+impl Default for RandomSpec {
+    fn default() -> Self {
+        Self {
+            source: Source::Sharegpt { path: None },
+            input_tokens: 1024,
+            output_tokens: 1024,
+            range_ratio: RangeRatio::default(),
+            form: PromptForm::Text,
+        }
+    }
+}
+
+impl RandomSpec {
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Draw, DatasetError> {
+        let lengths = self.draw_lengths(count, context);
+        let (dataset, ids) = match &self.source {
+            Source::Sharegpt { path } => {
+                (DatasetName::Random, from_sharegpt(path.as_deref(), &lengths.input, context)?)
+            }
+            Source::Vocabulary => {
+                (DatasetName::RandomIds, from_vocabulary(&lengths.input, context)?)
+            }
+        };
+        let prompts = self.form.render(ids, context)?;
+        let summary = lengths.summary(dataset, prompts.len());
+        Ok(Draw { samples: lengths.samples(prompts), summary, skipped: None })
+    }
+
+    /// The lengths of every request. A text is drawn shorter by the special tokens that the
+    /// server will add to it.
+    fn draw_lengths(&self, count: usize, context: &mut DrawContext<'_>) -> Lengths {
+        let numpy = &mut context.random.numpy;
+        let mut input = self.range_ratio.draw(self.input_tokens, count, numpy);
+        let output = self.range_ratio.draw(self.output_tokens, count, numpy);
+        if self.form == PromptForm::Text {
+            let special = context.tokenizer.special_tokens_added();
+            for length in &mut input {
+                *length = length.saturating_sub(special).max(1);
+            }
+        }
+        Lengths { input, output }
+    }
+}
+
+impl PromptForm {
+    fn render(
+        self,
+        ids: Vec<Vec<u32>>,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Prompt>, TokenizerError> {
+        match self {
+            Self::TokenIds => Ok(ids.into_iter().map(Prompt::TokenIds).collect()),
+            Self::Text => {
+                let decode = |ids: &Vec<u32>| context.tokenizer.decode(ids).map(Prompt::Text);
+                let texts = parallel::map("making prompts", &ids, context.progress, decode);
+                texts.into_iter().collect()
+            }
+        }
+    }
+}
+
+/// How long each prompt and each output is.
+struct Lengths {
+    input: Vec<u32>,
+    output: Vec<u32>,
+}
+
+impl Lengths {
+    /// One sample per prompt; there may be fewer prompts than lengths.
+    fn samples(&self, prompts: Vec<Prompt>) -> Vec<Sample> {
+        let lengths = self.input.iter().zip(&self.output);
+        let rows = prompts.into_iter().zip(lengths);
+        rows.map(|(prompt, (input, output))| Sample::new(prompt, *input, *output)).collect()
+    }
+
+    fn summary(&self, dataset: DatasetName, requests: usize) -> Summary {
+        let total = |lengths: &[u32]| lengths.iter().copied().map(u64::from).sum();
+        let (input_tokens, output_tokens) = (total(&self.input), total(&self.output));
+        Summary { dataset, requests, input_tokens, output_tokens }
+    }
+}
+
+/// ShareGPT's prompts in shuffled order, each repeated or cut to its length.
+fn from_sharegpt(
+    path: Option<&Path>,
+    lengths: &[u32],
+    context: &mut DrawContext<'_>,
+) -> Result<Vec<Vec<u32>>, DatasetError> {
+    let mut exchanges = sharegpt::read(DatasetName::Random, path, context.progress)?;
+    context.random.python.shuffle(&mut exchanges);
+    let tokenizer = context.tokenizer;
+    let ids = |exchange: &Exchange| not_empty(tokenizer, &exchange.prompt);
+    let count = lengths.len();
+    let found = parallel::first("tokenizing prompts", &exchanges, count, context.progress, ids)?;
+    Ok(found.iter().zip(lengths).map(|(ids, length)| repeat(ids, *length)).collect())
+}
+
+fn not_empty(tokenizer: &dyn Tokenizer, prompt: &str) -> Result<Option<Vec<u32>>, TokenizerError> {
+    let ids = tokenizer.encode(prompt, SpecialTokens::Add)?;
+    Ok((!ids.is_empty()).then_some(ids))
+}
+
+fn repeat(ids: &[u32], length: u32) -> Vec<u32> {
+    ids.iter().copied().cycle().take(length as usize).collect()
+}
+
+/// Consecutive ids from a drawn one on, round and round the vocabulary. Each row starts one id
+/// later than it drew, as with SGLang.
+fn from_vocabulary(
+    lengths: &[u32],
+    context: &mut DrawContext<'_>,
+) -> Result<Vec<Vec<u32>>, DatasetError> {
+    let size = context.tokenizer.vocab_size();
+    let Some(offsets) = context.random.numpy.randint_vec(0, size.into(), lengths.len()) else {
+        return Err(DatasetError::Settings("the tokenizer's base vocabulary is empty".into()));
+    };
+    let starts = (0_u64..).zip(offsets).map(|(row, offset)| offset.unsigned_abs() + row);
+    Ok(starts.zip(lengths).map(|(start, length)| count_up(start, *length, size)).collect())
+}
+
+fn count_up(start: u64, length: u32, vocabulary: u32) -> Vec<u32> {
+    let ids = (start..).take(length as usize);
+    ids.map(|id| (id % u64::from(vocabulary)) as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_are_repeated_or_cut() {
+        assert_eq!(repeat(&[1, 2, 3], 7), [1, 2, 3, 1, 2, 3, 1]);
+        assert_eq!(repeat(&[1, 2, 3], 2), [1, 2]);
+        assert_eq!(repeat(&[1], 0), [0_u32; 0]);
+    }
+
+    #[test]
+    fn counting_wraps_at_the_vocabulary() {
+        assert_eq!(count_up(998, 4, 1000), [998, 999, 0, 1]);
+        assert_eq!(count_up(1001, 2, 1000), [1, 2]);
+    }
+
+    #[test]
+    fn a_spec_needs_only_what_differs_from_the_default() {
+        let spec: RandomSpec = serde_json::from_str(r#"{"source":"vocabulary"}"#).unwrap();
+        assert_eq!(spec, RandomSpec { source: Source::Vocabulary, ..RandomSpec::default() });
+    }
+}

@@ -1,0 +1,45 @@
+//! ShareGPT's conversations: one JSON array.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Progress};
+
+use crate::conversations::{self, Exchange};
+use crate::{DatasetName, Draw, Shaping, Summary};
+
+/// Conversations in ShareGPT's layout.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ShareGptSpec {
+    /// The file; its download is not built yet.
+    pub path: Option<PathBuf>,
+    /// How exchanges become requests.
+    pub shaping: Shaping,
+}
+
+impl ShareGptSpec {
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Draw, DatasetError> {
+        let exchanges = read(DatasetName::Sharegpt, self.path.as_deref(), context.progress)?;
+        let samples = self.shaping.draw(exchanges, count, context)?;
+        let summary = Summary::of(DatasetName::Sharegpt, &samples);
+        Ok(Draw { samples, summary, skipped: None })
+    }
+}
+
+/// The exchanges of ShareGPT's file, for the data set that asks.
+pub(crate) fn read(
+    dataset: DatasetName,
+    path: Option<&Path>,
+    progress: &dyn Progress,
+) -> Result<Vec<Exchange>, DatasetError> {
+    let hint =
+        "downloading ShareGPT from the hub is not built yet; pass its file with --dataset-path";
+    let path = path.ok_or(DatasetError::NoFile { dataset: dataset.as_str(), hint })?;
+    conversations::read_array(path, progress)
+}

@@ -1,0 +1,59 @@
+//! Text files and where in them something is wrong. It knows nothing of what they hold.
+
+use std::fs;
+use std::path::Path;
+
+use servemark_core::DatasetError;
+
+/// The whole file as text.
+pub(crate) fn read(path: &Path) -> Result<String, DatasetError> {
+    let read = |source| DatasetError::Read { path: path.to_owned(), source };
+    String::from_utf8(fs::read(path).map_err(read)?).map_err(|error| {
+        let whole = error.utf8_error().valid_up_to();
+        let line = line_at(&String::from_utf8_lossy(&error.as_bytes()[..whole]), whole);
+        malformed(path, line, "not UTF-8".to_owned())
+    })
+}
+
+/// Lines that hold something, counted from one, without the blanks around them.
+///
+/// They end as Python's do: with `\n`, `\r\n` or `\r`, and with no other separator of Unicode.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text
+        .split('\n')
+        .enumerate()
+        .flat_map(|(index, line)| line.split('\r').map(move |line| (index + 1, strip(line))));
+    lines.filter(|(_, line)| !line.is_empty())
+}
+
+/// The line in which the byte at `offset` lies, from one.
+pub(crate) fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// A line that is not what the data set expects.
+pub(crate) fn malformed(path: &Path, line: usize, reason: String) -> DatasetError {
+    DatasetError::Malformed { path: path.to_owned(), line, reason }
+}
+
+/// Python's `str.strip`, which takes the four separators of ASCII for blanks, too.
+fn strip(line: &str) -> &str {
+    line.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_and_are_stripped_as_in_python() {
+        let text = "\u{a0}one\u{2003}\r\n\r\n\x1ctwo\u{2028}a\r  three \n\n\nfour";
+        let expected = [(1, "one"), (3, "two\u{2028}a"), (3, "three"), (6, "four")];
+        assert!(lines(text).eq(expected), "{:?}", lines(text).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_place_has_a_line() {
+        assert_eq!((line_at("a\nb\nc", 1), line_at("a\nb\nc", 4)), (1, 3));
+    }
+}
