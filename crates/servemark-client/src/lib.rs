@@ -1,1 +1,38 @@
-//! The HTTP transport on hyper: connections, TLS, time-outs, stamps, and the server's control routes.
+//! The HTTP transport on hyper: connections, TLS, time-outs, stamps, and the server's control
+//! routes.
+//!
+//! [`HttpTransport`] carries any [`Backend`](servemark_backends::Backend)'s requests to a
+//! [`Target`] and hands its decoder the answer with the arrival of every read. [`ServerControl`]
+//! makes the calls around a run, [`Capacity`] says beforehand whether the machine can hold it.
+//!
+//! This crate knows no dialect, no schedule and no metric. It never retries, and it never shows a
+//! credential.
+
+mod answer;
+mod base_url;
+mod control;
+mod credentials;
+mod dial;
+mod error;
+mod exchange;
+mod failure;
+mod limits;
+mod link;
+mod pool;
+mod request;
+mod stamp_io;
+mod status;
+mod target;
+mod timeouts;
+mod tls;
+mod transport;
+mod watch;
+
+pub use base_url::BaseUrl;
+pub use control::{ModelInfo, ServerControl, ServerInfo};
+pub use credentials::Credentials;
+pub use error::{ClientError, ClientErrorKind};
+pub use limits::{Capacity, raise_nofile};
+pub use target::{HttpVersion, Target, TargetSpec};
+pub use timeouts::Timeouts;
+pub use transport::{HttpTransport, PreparedRequest};

@@ -1,0 +1,165 @@
+//! Where a server is: scheme, host, port and the prefix of its paths.
+//!
+//! A base URL never holds a credential: it is written into plans, records and error messages.
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::uri::{Authority, Scheme, Uri};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ClientError, ClientErrorKind};
+
+/// The part of a server's URL that all its routes share, such as `http://127.0.0.1:30000` or
+/// `https://gateway.example/openai`.
+///
+/// ```
+/// let base: servemark_client::BaseUrl = "https://[::1]:8443/tenant/".parse()?;
+/// assert_eq!(base.to_string(), "https://[::1]:8443/tenant");
+/// # Ok::<(), servemark_client::ClientError>(())
+/// ```
+#[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BaseUrl {
+    scheme: Scheme,
+    authority: Authority,
+    prefix: String,
+}
+
+impl BaseUrl {
+    /// Whether the connection is encrypted.
+    pub fn is_https(&self) -> bool {
+        self.scheme == Scheme::HTTPS
+    }
+
+    /// The host as a resolver wants it: an IPv6 address without its brackets.
+    pub fn host(&self) -> &str {
+        self.authority.host().trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The port, the scheme's own if none is given.
+    pub fn port(&self) -> u16 {
+        let default = if self.is_https() { 443 } else { 80 };
+        self.authority.port_u16().unwrap_or(default)
+    }
+
+    /// Host and port as the `Host` header says them.
+    pub(crate) fn authority(&self) -> &str {
+        self.authority.as_str()
+    }
+
+    /// The path of a route, prefix included; the server's root if both are empty.
+    pub(crate) fn path(&self, route: &str) -> String {
+        let path = format!("{}{route}", self.prefix);
+        if path.starts_with('/') { path } else { format!("/{path}") }
+    }
+
+    /// The whole URL of a route.
+    pub(crate) fn url(&self, route: &str) -> String {
+        format!("{self}{route}")
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = ClientError;
+
+    fn from_str(text: &str) -> Result<Self, ClientError> {
+        let parts = text.parse::<Uri>().map_err(|error| refuse("is not a URL").caused_by(error))?;
+        let parts = parts.into_parts();
+        let scheme = parts.scheme.filter(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
+        let scheme = scheme.ok_or_else(|| refuse("must begin with http:// or https://"))?;
+        let authority = parts.authority.ok_or_else(|| refuse("names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(refuse("holds a user name or a password; give them as a header"));
+        }
+        let path = parts.path_and_query.ok_or_else(|| refuse("is not a URL"))?;
+        if path.query().is_some() {
+            return Err(refuse("has a query; routes are appended to it"));
+        }
+        Ok(Self { scheme, authority, prefix: path.path().trim_end_matches('/').to_owned() })
+    }
+}
+
+impl TryFrom<String> for BaseUrl {
+    type Error = ClientError;
+
+    fn try_from(text: String) -> Result<Self, ClientError> {
+        text.parse()
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(base: BaseUrl) -> Self {
+        base.to_string()
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
+    }
+}
+
+/// The text itself is not repeated: it may hold a password.
+fn refuse(why: &str) -> ClientError {
+    ClientError::new(ClientErrorKind::Configuration, format!("the base URL {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, host: &str, port: u16, generate: &str) {
+        let base: BaseUrl = text.parse().unwrap();
+        assert_eq!((base.host(), base.port()), (host, port));
+        assert_eq!(base.path("/generate"), generate);
+    }
+
+    #[track_caller]
+    fn refused(text: &str, why: &str) {
+        let error = text.parse::<BaseUrl>().unwrap_err();
+        assert_eq!(error.kind(), ClientErrorKind::Configuration);
+        assert_eq!(error.to_string(), format!("the base URL {why}"));
+    }
+
+    #[test]
+    fn hosts_ports_and_prefixes() {
+        check("http://0.0.0.0:30000", "0.0.0.0", 30000, "/generate");
+        check("http://localhost/", "localhost", 80, "/generate");
+        check("https://gateway.example/a/b/", "gateway.example", 443, "/a/b/generate");
+        check("http://[::1]:8000", "::1", 8000, "/generate");
+    }
+
+    #[test]
+    fn the_root_of_a_server_has_a_path() {
+        let base: BaseUrl = "http://localhost:1".parse().unwrap();
+        assert_eq!(
+            (base.path(""), base.url("")),
+            ("/".to_owned(), "http://localhost:1".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_base_url() {
+        refused("ftp://host/", "must begin with http:// or https://");
+        refused("localhost:30000", "must begin with http:// or https://");
+        refused("/v1", "must begin with http:// or https://");
+        refused("http://host/v1?key=1", "has a query; routes are appended to it");
+        refused("not a url", "is not a URL");
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_repeated() {
+        refused(
+            "http://me:hunter2@host/",
+            "holds a user name or a password; give them as a header",
+        );
+    }
+
+    #[test]
+    fn it_travels_as_text() {
+        let base: BaseUrl = serde_json::from_str(r#""http://host:1/x/""#).unwrap();
+        assert_eq!(serde_json::to_string(&base).unwrap(), r#""http://host:1/x""#);
+    }
+}

@@ -1,0 +1,231 @@
+//! The calls around a run: is the server ready, what does it serve, and its switches.
+//!
+//! None of them is measured. Which of them a run makes, and when, is the caller's business.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use servemark_core::{Clock, MonotonicClock};
+use tokio::time::{Instant, sleep_until};
+
+use crate::error::{ClientError, ClientErrorKind};
+use crate::exchange::Exchange;
+use crate::link::Unobserved;
+use crate::pool::Pool;
+use crate::request;
+use crate::status::status_error;
+use crate::target::Target;
+use crate::timeouts::Timeouts;
+use crate::watch::Watch;
+
+/// Speaks to the routes of a server that are not the benchmark's.
+///
+/// Every call carries the target's credentials and has a time-out of its own. Dropping a call's
+/// future closes its connection; the server may have acted on it already.
+#[derive(Debug)]
+pub struct ServerControl {
+    pool: Pool,
+}
+
+impl ServerControl {
+    /// Control over a target.
+    pub fn new(target: Target, clock: MonotonicClock) -> Self {
+        Self { pool: Pool::new(target, clock) }
+    }
+
+    /// Asks `route` until the answer is exactly 200, a second between two tries, and says how long
+    /// that took. At least one try is made.
+    pub async fn wait_ready(
+        &self,
+        route: &str,
+        patience: Duration,
+    ) -> Result<Duration, ClientError> {
+        let clock = self.pool.clock();
+        let started = clock.now();
+        let deadline = started + patience;
+        loop {
+            let outcome = self.call(Method::GET, route, None, READY_TRY).await;
+            let now = clock.now();
+            match outcome {
+                Ok(_) => return Ok(now.since(started)),
+                Err(error) if now >= deadline => return Err(self.not_ready(patience, error)),
+                Err(_) => {
+                    let next = deadline.min(now + READY_PAUSE);
+                    sleep_until(Instant::from_std(clock.instant(next))).await;
+                }
+            }
+        }
+    }
+
+    /// The models that the server says it serves, from `/v1/models`.
+    pub async fn models(&self) -> Result<Vec<String>, ClientError> {
+        let list: ModelList = self.get("/v1/models").await?;
+        Ok(list.data.into_iter().map(|model| model.id).collect())
+    }
+
+    /// What an SGLang server says of its model, from `/model_info`.
+    pub async fn model_info(&self) -> Result<ModelInfo, ClientError> {
+        self.get("/model_info").await
+    }
+
+    /// What an SGLang server says of itself, from `/server_info`.
+    pub async fn server_info(&self) -> Result<ServerInfo, ClientError> {
+        Ok(ServerInfo { value: self.get("/server_info").await? })
+    }
+
+    /// Empties the prefix cache by a POST to `route`, whose name is the dialect's.
+    pub async fn flush_cache(&self, route: &str) -> Result<(), ClientError> {
+        self.call(Method::POST, route, None, FLUSH).await.map(drop)
+    }
+
+    /// Starts the server's profiler.
+    pub async fn start_profile(&self, options: &Value) -> Result<(), ClientError> {
+        self.call(Method::POST, "/start_profile", Some(options), PROFILE).await.map(drop)
+    }
+
+    /// Stops the server's profiler, which may write its trace before it answers.
+    pub async fn stop_profile(&self) -> Result<(), ClientError> {
+        self.call(Method::POST, "/stop_profile", Some(&json!({})), PROFILE).await.map(drop)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, ClientError> {
+        let body = self.call(Method::GET, route, None, QUESTION).await?;
+        serde_json::from_slice(&body).map_err(|error| {
+            let url = self.url(route);
+            let message = format!("{url} did not answer with the JSON that was expected");
+            ClientError::new(ClientErrorKind::Decode, message).caused_by(error)
+        })
+    }
+
+    /// One call, whose answer must be a 200.
+    async fn call(
+        &self,
+        method: Method,
+        route: &str,
+        document: Option<&Value>,
+        limit: Duration,
+    ) -> Result<Vec<u8>, ClientError> {
+        let (headers, body) = payload(document);
+        let request = request::build(self.pool.target(), method, route, &headers, body)?;
+        let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
+        let mut exchange =
+            Exchange::begin(&self.pool, request, &mut watch, &mut Unobserved).await?;
+        let body = exchange.collect(&mut watch, MOST).await?;
+        let status = exchange.status();
+        exchange.release(&self.pool).await;
+        if status == StatusCode::OK { Ok(body) } else { Err(status_error(status, route, &body)) }
+    }
+
+    fn not_ready(&self, patience: Duration, last: ClientError) -> ClientError {
+        let base = self.pool.target().base_url();
+        let message = format!("{base} was not ready within {patience:?}; is the server running?");
+        ClientError::new(ClientErrorKind::Timeout, message).caused_by(last)
+    }
+
+    fn url(&self, route: &str) -> String {
+        self.pool.target().base_url().url(route)
+    }
+}
+
+fn payload(document: Option<&Value>) -> (HeaderMap, Bytes) {
+    let mut headers = HeaderMap::new();
+    let Some(document) = document else { return (headers, Bytes::new()) };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    (headers, document.to_string().into())
+}
+
+#[derive(Debug, Deserialize)]
+struct ModelList {
+    data: Vec<Model>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Model {
+    id: String,
+}
+
+/// What an SGLang server says of its model.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ModelInfo {
+    /// Where it loaded the tokenizer from.
+    pub tokenizer_path: Option<String>,
+    /// Where it loaded the model from.
+    pub model_path: Option<String>,
+}
+
+impl ModelInfo {
+    /// The best name for the model's tokenizer.
+    pub fn tokenizer(&self) -> Option<&str> {
+        self.tokenizer_path.as_deref().or(self.model_path.as_deref())
+    }
+}
+
+/// What an SGLang server says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerInfo {
+    value: Value,
+}
+
+impl ServerInfo {
+    /// All of it.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// How many tokens a step of speculative decoding yields on average: the first scheduler's,
+    /// since the server's start. With disaggregated prefill the decode server knows.
+    pub fn accept_length(&self) -> Option<f64> {
+        let server = self.value.get("decode").map_or(Some(&self.value), |decode| decode.get(0))?;
+        server.get("internal_states")?.get(0)?.get("avg_spec_accept_length")?.as_f64()
+    }
+}
+
+/// SGLang's client gives each readiness probe five seconds and waits one between two.
+const READY_TRY: Duration = Duration::from_secs(5);
+const READY_PAUSE: Duration = Duration::from_secs(1);
+const QUESTION: Duration = Duration::from_secs(30);
+/// SGLang is asked to wait up to a minute for running requests before it flushes.
+const FLUSH: Duration = Duration::from_secs(90);
+/// A trace of a long run takes minutes to write.
+const PROFILE: Duration = Duration::from_secs(15 * 60);
+/// The longest answer of any of these routes is well below it.
+const MOST: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn accepts(info: Value, expected: Option<f64>) {
+        assert_eq!(ServerInfo { value: info }.accept_length(), expected);
+    }
+
+    #[test]
+    fn the_accept_length_is_the_first_schedulers() {
+        let states = json!([{"avg_spec_accept_length": 2.5}, {"avg_spec_accept_length": 9.0}]);
+        accepts(json!({"internal_states": states}), Some(2.5));
+        accepts(
+            json!({"internal_states": [{}], "decode": [{"internal_states": states}]}),
+            Some(2.5),
+        );
+        accepts(json!({"internal_states": states, "decode": []}), None);
+        accepts(json!({"internal_states": []}), None);
+        accepts(json!("nothing"), None);
+    }
+
+    #[test]
+    fn a_tokenizer_is_named_by_its_own_path_first() {
+        let info = |text| serde_json::from_str::<ModelInfo>(text).unwrap();
+        let both = info(r#"{"model_path": "m", "tokenizer_path": "t", "is_generation": true}"#);
+        assert_eq!(both.tokenizer(), Some("t"));
+        assert_eq!(info(r#"{"model_path": "m"}"#).tokenizer(), Some("m"));
+        assert_eq!(info("{}").tokenizer(), None);
+    }
+}

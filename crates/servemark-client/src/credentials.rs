@@ -1,0 +1,87 @@
+//! What a target wants to see before it answers, and nobody else may see.
+
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+
+use crate::error::{ClientError, ClientErrorKind};
+
+/// Headers that every request to a target carries: the key, and whatever else a gateway asks for.
+///
+/// All values are sensitive: they are shown by no `Debug`, no error and no record, and they are no
+/// part of a plan.
+///
+/// ```
+/// use servemark_client::Credentials;
+///
+/// let credentials = Credentials::new().bearer("sk-secret")?.header("X-Tenant", "blue")?;
+/// assert!(!format!("{credentials:?}").contains("secret"));
+/// # Ok::<(), servemark_client::ClientError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    headers: HeaderMap,
+}
+
+impl Credentials {
+    /// None at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sends `Authorization: Bearer {key}`.
+    pub fn bearer(self, key: &str) -> Result<Self, ClientError> {
+        self.authorization(&format!("Bearer {key}"))
+    }
+
+    /// Sends `Authorization: {value}`, as it is.
+    pub fn authorization(self, value: &str) -> Result<Self, ClientError> {
+        self.with(AUTHORIZATION, value)
+    }
+
+    /// Sends a header, in place of any of the same name.
+    pub fn header(self, name: &str, value: &str) -> Result<Self, ClientError> {
+        let name = HeaderName::try_from(name)
+            .map_err(|_| refuse(&format!("{name:?} is not the name of a header")))?;
+        self.with(name, value)
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    fn with(mut self, name: HeaderName, value: &str) -> Result<Self, ClientError> {
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| refuse(&format!("the value of the header {name} has a control sign")))?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+}
+
+fn refuse(why: &str) -> ClientError {
+    ClientError::new(ClientErrorKind::Configuration, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_wins_over_the_key() {
+        let both = Credentials::new().bearer("one").unwrap().header("authorization", "Basic two");
+        assert_eq!(both.unwrap().headers()[AUTHORIZATION], "Basic two");
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused_without_being_shown() {
+        let error = Credentials::new().header("X-Key", "sec\nret").unwrap_err();
+        assert_eq!(error.to_string(), "the value of the header x-key has a control sign");
+        let error = Credentials::new().header("X Key", "secret").unwrap_err();
+        assert_eq!(error.to_string(), "\"X Key\" is not the name of a header");
+    }
+
+    #[test]
+    fn debug_hides_the_values() {
+        let shown = format!("{:?}", Credentials::new().bearer("sk-hunter2").unwrap());
+        assert!(shown.contains("authorization") && !shown.contains("hunter2"), "{shown}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The crate's error: opaque, because what it is made of will change; told apart by its kind.
+
+use std::error::Error;
+use std::fmt::Write as _;
+
+use servemark_core::{ErrorKind, RequestError};
+use thiserror::Error;
+
+/// Why a call to a server failed, or why a target cannot be had.
+///
+/// It names the address it was about, never a credential.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct ClientError {
+    kind: ClientErrorKind,
+    message: String,
+    #[source]
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// The sorts of [`ClientError`].
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum ClientErrorKind {
+    /// The machine cannot hold as many connections as are asked for.
+    Capacity,
+    /// The target, its credentials or its certificates are not usable.
+    Configuration,
+    /// No connection, or it was lost before the answer began.
+    Connect,
+    /// The server answered what is not HTTP, or not what was asked.
+    Decode,
+    /// The server answered with this status.
+    Status(u16),
+    /// A time-out passed.
+    Timeout,
+    /// The TLS handshake failed.
+    Tls,
+    /// The connection was lost in the middle of the answer.
+    Truncated,
+}
+
+impl ClientError {
+    pub(crate) fn new(kind: ClientErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    pub(crate) fn caused_by(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// What sort of failure it is.
+    pub fn kind(&self) -> ClientErrorKind {
+        self.kind
+    }
+
+    /// The status the server answered with, where that is the failure.
+    pub fn status(&self) -> Option<u16> {
+        match self.kind {
+            ClientErrorKind::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether the machine lacks descriptors or ports.
+    pub fn is_capacity(&self) -> bool {
+        self.kind == ClientErrorKind::Capacity
+    }
+
+    /// Whether there was no connection.
+    pub fn is_connect(&self) -> bool {
+        self.kind == ClientErrorKind::Connect
+    }
+
+    /// Whether the server answered with another status than was hoped for.
+    pub fn is_status(&self) -> bool {
+        self.status().is_some()
+    }
+
+    /// Whether a time-out passed.
+    pub fn is_timeout(&self) -> bool {
+        self.kind == ClientErrorKind::Timeout
+    }
+
+    /// Whether the TLS handshake failed.
+    pub fn is_tls(&self) -> bool {
+        self.kind == ClientErrorKind::Tls
+    }
+}
+
+/// A record keeps one line, so the chain of causes is written out.
+impl From<ClientError> for RequestError {
+    fn from(error: ClientError) -> Self {
+        let mut message = error.message;
+        let mut cause = error.source.as_deref().map(|source| source as &dyn Error);
+        while let Some(error) = cause {
+            let _ = write!(message, ": {error}");
+            cause = error.source();
+        }
+        Self::new(request_kind(error.kind), message)
+    }
+}
+
+fn request_kind(kind: ClientErrorKind) -> ErrorKind {
+    match kind {
+        ClientErrorKind::Capacity | ClientErrorKind::Connect => ErrorKind::Connect,
+        ClientErrorKind::Configuration => ErrorKind::Encode,
+        ClientErrorKind::Decode => ErrorKind::Decode,
+        ClientErrorKind::Status(_) => ErrorKind::Status,
+        ClientErrorKind::Timeout => ErrorKind::Timeout,
+        ClientErrorKind::Tls => ErrorKind::Tls,
+        ClientErrorKind::Truncated => ErrorKind::Truncated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_keeps_the_causes_too() {
+        let error = ClientError::new(ClientErrorKind::Connect, "cannot connect to there:1")
+            .caused_by(std::io::Error::other("no route"));
+        assert_eq!(error.to_string(), "cannot connect to there:1");
+        let request = RequestError::from(error);
+        assert_eq!(request.kind, ErrorKind::Connect);
+        assert_eq!(request.message, "cannot connect to there:1: no route");
+    }
+
+    #[test]
+    fn a_status_is_told_with_its_number() {
+        let error = ClientError::new(ClientErrorKind::Status(503), "busy");
+        assert_eq!(
+            (error.status(), error.is_status(), error.is_timeout()),
+            (Some(503), true, false)
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! What this machine can hold: file descriptors and local ports, asked before a run starts
+//! rather than met in its middle.
+
+use std::fs;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::error::{ClientError, ClientErrorKind};
+
+/// Raises the soft limit of open files to the hard one, and says what it is then.
+pub fn raise_nofile() -> Result<u64, ClientError> {
+    let limits = getrlimit(Resource::Nofile);
+    let most = limits.maximum.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
+    let now = limits.current.unwrap_or(u64::MAX);
+    if now >= most {
+        return Ok(now);
+    }
+    let raised = Rlimit { current: Some(most), maximum: limits.maximum };
+    setrlimit(Resource::Nofile, raised).map_err(|error| {
+        let message = format!("cannot raise the limit of open files from {now} to {most}");
+        ClientError::new(ClientErrorKind::Capacity, message).caused_by(std::io::Error::from(error))
+    })?;
+    Ok(most)
+}
+
+/// How many connections fit. What the machine does not tell is taken for boundless.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Capacity {
+    descriptors: u64,
+    ports: u64,
+}
+
+impl Capacity {
+    /// A machine with so many free descriptors, and so many local ports per destination.
+    pub const fn new(descriptors: u64, ports: u64) -> Self {
+        Self { descriptors, ports }
+    }
+
+    /// This machine, as it is now. Call [`raise_nofile`] before.
+    pub fn measure() -> Self {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let used = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
+        let free = limit.saturating_sub(used).saturating_sub(RESERVED_DESCRIPTORS);
+        Self { descriptors: free, ports: local_ports().unwrap_or(u64::MAX) }
+    }
+
+    /// Refuses more connections to one destination than fit.
+    ///
+    /// ```
+    /// let error = servemark_client::Capacity::new(1000, 28_232).check(4000).unwrap_err();
+    /// assert!(error.to_string().starts_with("4000 connections need as many file descriptors"));
+    /// ```
+    pub fn check(&self, connections: u64) -> Result<(), ClientError> {
+        if connections > self.descriptors {
+            return Err(refuse(&format!(
+                "{connections} connections need as many file descriptors and only {} are free; \
+                 raise the hard limit of open files (ulimit -Hn) or lower the concurrency",
+                self.descriptors
+            )));
+        }
+        if connections > self.ports {
+            return Err(refuse(&format!(
+                "{connections} connections to one address need as many local ports and there are \
+                 {}; widen net.ipv4.ip_local_port_range or lower the concurrency",
+                self.ports
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn local_ports() -> Option<u64> {
+    port_count(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
+}
+
+/// Both ends of the range are usable.
+fn port_count(range: &str) -> Option<u64> {
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    Some((last + 1).saturating_sub(first))
+}
+
+fn refuse(message: &str) -> ClientError {
+    ClientError::new(ClientErrorKind::Capacity, message)
+}
+
+/// Containers set hard limits of a thousand million, which no kernel table is made for.
+const MOST_DESCRIPTORS: u64 = 1 << 20;
+
+/// For the run log, the runtimes' own descriptors and look-ups of names.
+const RESERVED_DESCRIPTORS: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(capacity: Capacity, connections: u64, message: &str) {
+        let error = capacity.check(connections).unwrap_err();
+        assert!(error.is_capacity());
+        assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn what_fits_is_let_pass() {
+        assert!(Capacity::new(100, 100).check(100).is_ok());
+    }
+
+    #[test]
+    fn a_refusal_says_both_numbers_and_the_cure() {
+        refused(
+            Capacity::new(936, 28_232),
+            1000,
+            "1000 connections need as many file descriptors and only 936 are free; \
+             raise the hard limit of open files (ulimit -Hn) or lower the concurrency",
+        );
+        refused(
+            Capacity::new(100_000, 28_232),
+            30_000,
+            "30000 connections to one address need as many local ports and there are 28232; \
+             widen net.ipv4.ip_local_port_range or lower the concurrency",
+        );
+    }
+
+    #[test]
+    fn the_default_range_of_ports_is_28232() {
+        assert_eq!(port_count("32768\t60999\n"), Some(28_232));
+        assert_eq!(port_count("1024 1023"), Some(0));
+        assert_eq!(port_count("none"), None);
+    }
+
+    #[test]
+    fn this_machine_can_be_measured_and_raised() {
+        let raised = raise_nofile().unwrap();
+        let capacity = Capacity::measure();
+        assert!(capacity.descriptors > 0 && capacity.descriptors < raised);
+        assert!(capacity.check(0).is_ok());
+    }
+}

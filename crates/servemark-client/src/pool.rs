@@ -1,0 +1,163 @@
+//! The connections to one target.
+//!
+//! HTTP/1.1 connections wait in a stack: the last one used is the warmest and the least likely to
+//! have been closed. HTTP/2 connections are few and shared. A pool belongs to one runtime, whose
+//! tasks drive its connections; nothing is locked while something is awaited, except that the
+//! first streams of an HTTP/2 connection wait for it together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use servemark_core::{Clock, Connection, MonotonicClock, Stamp};
+use tokio::task::JoinSet;
+
+use crate::error::ClientError;
+use crate::link::Link;
+use crate::target::{HttpVersion, Target};
+use crate::timeouts::Timeouts;
+use crate::watch::{Stage, Watch};
+
+/// The connections to one target.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    target: Target,
+    clock: MonotonicClock,
+    idle: Mutex<Vec<Idle>>,
+    shared: Vec<tokio::sync::Mutex<Option<Link>>>,
+    turn: AtomicUsize,
+}
+
+/// An HTTP/1.1 connection nobody uses.
+#[derive(Debug)]
+struct Idle {
+    link: Link,
+    /// When its last answer ended. Servers count their keep-alive time from there, so a
+    /// connection that has carried nothing yet does not age.
+    since: Option<Stamp>,
+}
+
+impl Pool {
+    pub(crate) fn new(target: Target, clock: MonotonicClock) -> Self {
+        let shared = (0..target.http2_connections()).map(|_| tokio::sync::Mutex::default());
+        let shared = shared.collect();
+        Self { target, clock, idle: Mutex::default(), shared, turn: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(crate) fn clock(&self) -> MonotonicClock {
+        self.clock
+    }
+
+    /// An open connection: one that waits, or else a new one.
+    pub(crate) async fn checkout(&self) -> Result<(Link, Connection), ClientError> {
+        match self.target.http_version() {
+            HttpVersion::Http1 => match self.pop() {
+                Some(link) => Ok((link, Connection::Reused)),
+                None => self.open().await,
+            },
+            HttpVersion::Http2 => self.stream().await,
+        }
+    }
+
+    /// A connection that nobody has used before; over HTTP/2 one that is not known to be closed.
+    pub(crate) async fn fresh(&self) -> Result<(Link, Connection), ClientError> {
+        match self.target.http_version() {
+            HttpVersion::Http1 => self.open().await,
+            HttpVersion::Http2 => self.stream().await,
+        }
+    }
+
+    /// Takes back a connection whose last answer was read to its end and which is free.
+    pub(crate) fn checkin(&self, link: Link) {
+        if self.target.http_version() == HttpVersion::Http1 {
+            self.idle().push(Idle { link, since: Some(self.clock.now()) });
+        }
+    }
+
+    /// Opens connections ahead of the first request, a few at a time: a server's queue of
+    /// unaccepted connections is short, and a SYN it drops comes back only after a second.
+    pub(crate) async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {
+        if self.target.http_version() == HttpVersion::Http2 {
+            return self.preconnect_shared(connections).await;
+        }
+        let mut opening = JoinSet::new();
+        for _ in 0..connections {
+            if opening.len() == RAMP {
+                self.keep(opening.join_next().await)?;
+            }
+            opening.spawn(open(self.target.clone(), self.clock));
+        }
+        while !opening.is_empty() {
+            self.keep(opening.join_next().await)?;
+        }
+        Ok(())
+    }
+
+    async fn preconnect_shared(&self, connections: usize) -> Result<(), ClientError> {
+        for _ in 0..connections.min(self.shared.len()) {
+            self.stream().await?;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, opened: Option<Opened>) -> Result<(), ClientError> {
+        // A task that panicked has said so on its own; there is merely one connection less.
+        if let Some(Ok(link)) = opened {
+            self.idle().push(Idle { link: link?, since: None });
+        }
+        Ok(())
+    }
+
+    fn pop(&self) -> Option<Link> {
+        let now = self.clock.now();
+        let mut idle = self.idle();
+        while let Some(Idle { link, since }) = idle.pop() {
+            let is_young = since.is_none_or(|since| now.since(since) < MOST_IDLE);
+            if is_young && !link.is_closed() {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    async fn open(&self) -> Result<(Link, Connection), ClientError> {
+        Link::open(&self.target, self.clock).await
+    }
+
+    /// The next shared connection's turn; opens it if it is not there or no longer.
+    async fn stream(&self) -> Result<(Link, Connection), ClientError> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
+        let mut slot = self.shared[turn].lock().await;
+        if let Some(link) = slot.as_ref().filter(|link| !link.is_closed()).and_then(Link::share) {
+            return Ok((link, Connection::Reused));
+        }
+        let (link, cost) = self.open().await?;
+        *slot = link.share();
+        Ok((link, cost))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
+
+async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError> {
+    let limit = Timeouts::all(target.timeouts().connect);
+    let link = Watch::start(clock, limit)
+        .guard(Stage::Connect, clock.now(), Link::open(&target, clock))
+        .await??;
+    Ok(link.0)
+}
+
+/// uvicorn, under SGLang and vLLM alike, closes a connection that was idle for five seconds. One
+/// that is nearly as old might be closed while a request is on its way to it.
+const MOST_IDLE: Duration = Duration::from_secs(4);
+
+/// How many connections are being opened at a time.
+const RAMP: usize = 64;

@@ -1,0 +1,130 @@
+//! Builds the HTTP request: everything that can be done before it is due.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::{Method, Request, Uri, Version};
+use http_body_util::Full;
+
+use crate::error::{ClientError, ClientErrorKind};
+use crate::link::WholeRequest;
+use crate::target::{HttpVersion, Target};
+
+/// A request to a route of the target.
+///
+/// Headers go out in this order: ours, the body's type, the target's credentials and custom
+/// headers, the request's own. Whoever comes later wins.
+pub(crate) fn build(
+    target: &Target,
+    method: Method,
+    route: &str,
+    own: &HeaderMap,
+    body: Bytes,
+) -> Result<WholeRequest, ClientError> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri(target, route)?;
+    if target.http_version() == HttpVersion::Http2 {
+        *request.version_mut() = Version::HTTP_2;
+    }
+    fill(request.headers_mut(), target, own)?;
+    Ok(request)
+}
+
+fn fill(headers: &mut HeaderMap, target: &Target, own: &HeaderMap) -> Result<(), ClientError> {
+    if target.http_version() == HttpVersion::Http1 {
+        let host = HeaderValue::try_from(target.base_url().authority());
+        headers.insert(HOST, host.map_err(|error| unusable(target).caused_by(error))?);
+    }
+    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(US));
+    let (content_type, rest): (Vec<_>, Vec<_>) =
+        own.iter().partition(|(name, _)| *name == CONTENT_TYPE);
+    put(headers, content_type);
+    put(headers, target.headers());
+    put(headers, rest);
+    Ok(())
+}
+
+fn put<'a>(
+    headers: &mut HeaderMap,
+    more: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
+) {
+    for (name, value) in more {
+        headers.insert(name, value.clone());
+    }
+}
+
+/// HTTP/1.1 asks for a path, HTTP/2 for the whole address.
+fn uri(target: &Target, route: &str) -> Result<Uri, ClientError> {
+    let base = target.base_url();
+    let text = match target.http_version() {
+        HttpVersion::Http1 => base.path(route),
+        HttpVersion::Http2 => base.url(route),
+    };
+    Uri::try_from(text).map_err(|error| unusable(target).caused_by(error))
+}
+
+fn unusable(target: &Target) -> ClientError {
+    let message = format!("{} gives no address that HTTP can carry", target.base_url());
+    ClientError::new(ClientErrorKind::Configuration, message)
+}
+
+const US: &str = concat!("servemark/", env!("CARGO_PKG_VERSION"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credentials::Credentials;
+    use crate::target::TargetSpec;
+
+    fn target(version: HttpVersion) -> Target {
+        let mut spec = TargetSpec::new("http://localhost:30000/prefix/".parse().unwrap());
+        spec.http_version = version;
+        let credentials = Credentials::new().bearer("sk-one").unwrap();
+        let credentials = credentials.header("user-agent", "mine").unwrap();
+        Target::new(&spec, credentials.header("x-tenant", "blue").unwrap()).unwrap()
+    }
+
+    fn built(version: HttpVersion) -> WholeRequest {
+        let mut own = HeaderMap::new();
+        own.insert("x-tenant", HeaderValue::from_static("green"));
+        own.insert("x-routing-key", HeaderValue::from_static("7"));
+        own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        build(&target(version), Method::POST, "/generate", &own, Bytes::from_static(b"{}")).unwrap()
+    }
+
+    #[test]
+    fn later_headers_win_and_keep_the_place() {
+        let request = built(HttpVersion::Http1);
+        let headers: Vec<_> = request
+            .headers()
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            headers,
+            [
+                "host: localhost:30000",
+                "accept: */*",
+                "user-agent: mine",
+                "content-type: application/json",
+                "authorization: Bearer sk-one",
+                "x-tenant: green",
+                "x-routing-key: 7",
+            ]
+        );
+    }
+
+    #[test]
+    fn each_version_has_its_form_of_address() {
+        let uri = |version| built(version).uri().to_string();
+        assert_eq!(uri(HttpVersion::Http1), "/prefix/generate");
+        assert_eq!(uri(HttpVersion::Http2), "http://localhost:30000/prefix/generate");
+        assert!(!built(HttpVersion::Http2).headers().contains_key(HOST));
+    }
+
+    #[test]
+    fn debug_does_not_show_the_key() {
+        assert!(!format!("{:?}", built(HttpVersion::Http1)).contains("sk-one"));
+    }
+}

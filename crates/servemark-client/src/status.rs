@@ -1,0 +1,78 @@
+//! What a status other than 200 is turned into: the number, the server's own words, and what to
+//! try.
+
+use http::StatusCode;
+
+use crate::error::{ClientError, ClientErrorKind};
+
+/// The error for a route that answered with `status` and `body`.
+pub(crate) fn status_error(status: StatusCode, route: &str, body: &[u8]) -> ClientError {
+    let code = status.as_u16();
+    let words = servemark_backends::error_message(body);
+    let said = if words.is_empty() { String::new() } else { format!(": {words}") };
+    let cure = cure(status, route);
+    let message = format!("the server answered {code} for {route}{said}{cure}");
+    ClientError::new(ClientErrorKind::Status(code), message)
+}
+
+fn cure(status: StatusCode, route: &str) -> &'static str {
+    match (status, route) {
+        (StatusCode::NOT_FOUND, "/v1/completions") => {
+            "; is the model's name right? if this is a chat-only server, \
+             try --backend sglang-oai-chat"
+        }
+        (StatusCode::NOT_FOUND, "/v1/chat/completions") => {
+            "; is the model's name right? if this server has no chat, try --backend sglang-oai"
+        }
+        (StatusCode::NOT_FOUND, "/generate") => {
+            "; if this is no SGLang server, try --backend sglang-oai-chat"
+        }
+        (StatusCode::NOT_FOUND, _) => "; does the server offer this route under this base URL?",
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
+            "; is the key right? it is read from OPENAI_API_KEY or API_KEY"
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(code: u16, route: &str, body: &str, message: &str) {
+        let status = StatusCode::from_u16(code).unwrap();
+        let error = status_error(status, route, body.as_bytes());
+        assert_eq!(error.status(), Some(code));
+        assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn a_missing_route_suggests_another_backend() {
+        check(
+            404,
+            "/v1/completions",
+            r#"{"detail":"Not Found"}"#,
+            "the server answered 404 for /v1/completions: Not Found; is the model's name right? \
+             if this is a chat-only server, try --backend sglang-oai-chat",
+        );
+        check(
+            404,
+            "/v1/embeddings",
+            "",
+            "the server answered 404 for /v1/embeddings; \
+             does the server offer this route under this base URL?",
+        );
+    }
+
+    #[test]
+    fn the_servers_own_words_are_kept() {
+        check(500, "/generate", "boom", "the server answered 500 for /generate: boom");
+        check(
+            400,
+            "/v1/chat/completions",
+            r#"{"error":{"message":"too long","code":400}}"#,
+            "the server answered 400 for /v1/chat/completions: too long",
+        );
+    }
+}

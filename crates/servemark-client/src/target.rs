@@ -1,0 +1,142 @@
+//! Who is asked, and how: the address, the protocol, the time-outs, and the credentials.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use tokio_rustls::TlsConnector;
+
+use crate::base_url::BaseUrl;
+use crate::credentials::Credentials;
+use crate::error::ClientError;
+use crate::timeouts::Timeouts;
+use crate::tls;
+
+/// What a plan says about a target: everything but its credentials.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TargetSpec {
+    /// Where it is.
+    pub base_url: BaseUrl,
+    /// Which HTTP it speaks.
+    #[serde(default)]
+    pub http_version: HttpVersion,
+    /// How many connections HTTP/2 streams share; HTTP/1.1 opens one per request in flight.
+    #[serde(default = "one")]
+    pub http2_connections: usize,
+    /// How long each stage of a request may take.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+    /// A PEM file of authorities that are trusted beside the machine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+}
+
+impl TargetSpec {
+    /// A target with the usual settings.
+    pub fn new(base_url: BaseUrl) -> Self {
+        Self {
+            base_url,
+            http_version: HttpVersion::default(),
+            http2_connections: one(),
+            timeouts: Timeouts::default(),
+            ca_file: None,
+        }
+    }
+}
+
+/// Which HTTP is spoken. Closed: HTTP/3 would be another transport.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpVersion {
+    /// HTTP/1.1, a connection per request in flight.
+    #[default]
+    Http1,
+    /// HTTP/2: over TLS by ALPN, in plain by prior knowledge.
+    Http2,
+}
+
+/// A target that can be asked. Copies share everything.
+#[derive(Clone, Debug)]
+pub struct Target {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    spec: TargetSpec,
+    credentials: Credentials,
+    tls: Option<Tls>,
+}
+
+impl Target {
+    /// Makes a target of its description and its credentials. Reads the trusted authorities if
+    /// the address is an `https` one.
+    pub fn new(spec: &TargetSpec, credentials: Credentials) -> Result<Self, ClientError> {
+        let tls = if spec.base_url.is_https() { Some(Tls(tls::connector(spec)?)) } else { None };
+        Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls }) })
+    }
+
+    /// Where it is.
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.shared.spec.base_url
+    }
+
+    /// How long each stage of a request may take.
+    pub fn timeouts(&self) -> Timeouts {
+        self.shared.spec.timeouts
+    }
+
+    pub(crate) fn http_version(&self) -> HttpVersion {
+        self.shared.spec.http_version
+    }
+
+    pub(crate) fn http2_connections(&self) -> usize {
+        self.shared.spec.http2_connections.max(1)
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.shared.credentials.headers()
+    }
+
+    pub(crate) fn tls(&self) -> Option<&TlsConnector> {
+        self.shared.tls.as_ref().map(|tls| &tls.0)
+    }
+}
+
+/// A connector has no `Debug` of its own.
+struct Tls(TlsConnector);
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TlsConnector")
+    }
+}
+
+fn one() -> usize {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_names_what_differs() {
+        let spec: TargetSpec = serde_json::from_str(r#"{"base_url": "http://h:1/"}"#).unwrap();
+        assert_eq!(spec, TargetSpec::new("http://h:1".parse().unwrap()));
+        let text = serde_json::to_string(&spec).unwrap();
+        assert_eq!(serde_json::from_str::<TargetSpec>(&text).unwrap(), spec);
+    }
+
+    #[test]
+    fn secrets_are_never_shown() {
+        let spec = TargetSpec::new("http://h:1".parse().unwrap());
+        let credentials = Credentials::new().bearer("sk-hunter2").unwrap();
+        let target = Target::new(&spec, credentials).unwrap();
+        assert!(!format!("{target:?}").contains("hunter2"));
+        assert!(!serde_json::to_string(&spec).unwrap().contains("hunter2"));
+    }
+}

@@ -1,0 +1,79 @@
+//! How long each stage of a request may take.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How long each stage of a request may take. Nothing waits for ever.
+///
+/// The defaults are generous on purpose: under an overload that somebody wants to measure, a
+/// request may queue for long, and a time-out would turn the measured wait into a failure. A plan
+/// file says them in seconds.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// Look-up, TCP and TLS together; 30 s, which leaves room for four lost SYNs.
+    #[serde(with = "seconds")]
+    pub connect: Duration,
+    /// From the request's departure to the first byte of the answer's body; 1 h.
+    #[serde(with = "seconds")]
+    pub first_byte: Duration,
+    /// Between two reads of the body; 10 min.
+    #[serde(with = "seconds")]
+    pub idle: Duration,
+    /// The whole request; 6 h, which is what SGLang's and vLLM's clients allow.
+    #[serde(with = "seconds")]
+    pub total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            first_byte: Duration::from_secs(60 * 60),
+            idle: Duration::from_secs(10 * 60),
+            total: Duration::from_secs(6 * 60 * 60),
+        }
+    }
+}
+
+impl Timeouts {
+    /// The same limit for every stage, for calls that are not measured.
+    pub(crate) fn all(limit: Duration) -> Self {
+        Self { connect: limit, first_byte: limit, idle: limit, total: limit }
+    }
+}
+
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        time.as_secs_f64().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_says_seconds() {
+        let timeouts: Timeouts = serde_json::from_str(r#"{"connect": 1.5}"#).unwrap();
+        assert_eq!(timeouts.connect, Duration::from_millis(1500));
+        assert_eq!(timeouts.total, Timeouts::default().total);
+        let text = serde_json::to_string(&timeouts).unwrap();
+        assert_eq!(text, r#"{"connect":1.5,"first_byte":3600.0,"idle":600.0,"total":21600.0}"#);
+    }
+
+    #[test]
+    fn a_negative_time_is_refused() {
+        assert!(serde_json::from_str::<Timeouts>(r#"{"idle": -1}"#).is_err());
+    }
+}

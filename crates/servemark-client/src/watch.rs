@@ -1,0 +1,154 @@
+//! The time-outs of one request, on one timer.
+//!
+//! A stream's idle limit moves on with every read. Moving a timer each time would cost more than
+//! reading the frame, so it is left where it is, and only when it fires is it asked what is due
+//! now.
+
+use std::fmt;
+use std::future::{self, Future};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use servemark_core::{Clock, MonotonicClock, Stamp};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::error::{ClientError, ClientErrorKind};
+use crate::timeouts::Timeouts;
+
+/// Watches one request through its stages.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    clock: MonotonicClock,
+    timeouts: Timeouts,
+    started: Stamp,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// The stages that have a limit of their own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Stage {
+    Connect,
+    FirstByte,
+    Idle,
+}
+
+impl Watch {
+    pub(crate) fn start(clock: MonotonicClock, timeouts: Timeouts) -> Self {
+        let started = clock.now();
+        let timer = Box::pin(sleep_until(instant(clock, started + timeouts.connect)));
+        Self { clock, timeouts, started, timer }
+    }
+
+    /// Waits for `work`, but no longer than the stage may last from `since` on.
+    pub(crate) async fn guard<W: Future>(
+        &mut self,
+        stage: Stage,
+        since: Stamp,
+        work: W,
+    ) -> Result<W::Output, ClientError> {
+        let mut work = pin!(work);
+        let limit = self.limit(stage, since);
+        future::poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Ok(output)),
+            Poll::Pending => self.poll_late(limit, cx).map(Err),
+        })
+        .await
+    }
+
+    fn limit(&self, stage: Stage, since: Stamp) -> Limit {
+        let (name, length) = match stage {
+            Stage::Connect => ("connect", self.timeouts.connect),
+            Stage::FirstByte => ("first-byte", self.timeouts.first_byte),
+            Stage::Idle => ("idle", self.timeouts.idle),
+        };
+        let own = Limit { name, length, due: since + length };
+        let length = self.timeouts.total;
+        let total = Limit { name: "total", length, due: self.started + length };
+        if total.due < own.due { total } else { own }
+    }
+
+    fn poll_late(&mut self, limit: Limit, cx: &mut Context<'_>) -> Poll<ClientError> {
+        let due = instant(self.clock, limit.due);
+        if self.timer.deadline() > due {
+            self.timer.as_mut().reset(due);
+        }
+        while self.timer.as_mut().poll(cx).is_ready() {
+            if self.clock.now() >= limit.due {
+                return Poll::Ready(ClientError::new(ClientErrorKind::Timeout, limit.to_string()));
+            }
+            self.timer.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    name: &'static str,
+    length: Duration,
+    due: Stamp,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} time-out of {:?} passed", self.name, self.length)
+    }
+}
+
+fn instant(clock: MonotonicClock, stamp: Stamp) -> Instant {
+    Instant::from_std(clock.instant(stamp))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(5);
+
+    #[track_caller]
+    fn limits(timeouts: Timeouts, stage: Stage, since: Stamp) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let mut watch = Watch::start(MonotonicClock::start(), timeouts);
+            let never = future::pending::<()>();
+            watch.guard(stage, since, never).await.unwrap_err().to_string()
+        })
+    }
+
+    #[test]
+    fn each_stage_has_its_own_limit() {
+        let of = |change: fn(&mut Timeouts)| {
+            let mut timeouts = Timeouts::default();
+            change(&mut timeouts);
+            timeouts
+        };
+        let connect = of(|timeouts| timeouts.connect = SHORT);
+        let message = limits(connect, Stage::Connect, Stamp::ZERO);
+        assert_eq!(message, "the connect time-out of 5ms passed");
+        let first_byte = of(|timeouts| timeouts.first_byte = SHORT);
+        let message = limits(first_byte, Stage::FirstByte, Stamp::ZERO);
+        assert_eq!(message, "the first-byte time-out of 5ms passed");
+        let idle = of(|timeouts| timeouts.idle = SHORT);
+        let message = limits(idle, Stage::Idle, Stamp::ZERO + SHORT);
+        assert_eq!(message, "the idle time-out of 5ms passed");
+        let total = of(|timeouts| timeouts.total = SHORT);
+        let message = limits(total, Stage::Idle, Stamp::ZERO);
+        assert_eq!(message, "the total time-out of 5ms passed");
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_fires_for_an_older_limit_is_put_off() {
+        let mut timeouts = Timeouts::all(Duration::from_secs(3600));
+        timeouts.connect = Duration::ZERO;
+        let mut watch = Watch::start(MonotonicClock::start(), timeouts);
+        let work = tokio::task::yield_now();
+        assert!(watch.guard(Stage::FirstByte, Stamp::ZERO, work).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn work_that_is_done_is_never_late() {
+        let mut watch = Watch::start(MonotonicClock::start(), Timeouts::all(Duration::ZERO));
+        assert_eq!(watch.guard(Stage::Idle, Stamp::ZERO, future::ready(7)).await.unwrap(), 7);
+    }
+}
