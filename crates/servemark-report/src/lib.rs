@@ -1,1 +1,17 @@
 //! Numbers in, text and files out: our tables and each peer's exact layout.
+//!
+//! A [`Report`] is a run with its numbers; a [`ReportFormat`] turns it into bytes. The same report
+//! gives the same bytes on any machine. Formats compute no metric, read no clock, open no file and
+//! know no command line: what a peer's file repeats of its own arrives as facts of the run.
+
+mod file_name;
+mod layout;
+mod native;
+mod python;
+mod sglang;
+mod table;
+
+pub use file_name::ResultFileName;
+pub use layout::{Layout, Report, ReportFormat};
+pub use native::{NativeJson, NativeTable};
+pub use sglang::{SglangLine, SglangOptions, SglangTable};

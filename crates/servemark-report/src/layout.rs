@@ -1,0 +1,61 @@
+//! What a format is given and what it gives.
+
+use std::fmt::Debug;
+use std::io;
+
+use servemark_core::RunLog;
+use servemark_metrics::Metrics;
+
+use crate::{NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
+
+/// A run with its numbers.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Report<'a> {
+    /// What was planned and seen.
+    pub log: &'a RunLog,
+    /// Its numbers, by whichever policy the reader wants.
+    pub metrics: &'a Metrics,
+}
+
+impl<'a> Report<'a> {
+    /// A run with its numbers.
+    pub fn new(log: &'a RunLog, metrics: &'a Metrics) -> Self {
+        Self { log, metrics }
+    }
+}
+
+/// Turns a report into bytes.
+pub trait ReportFormat: Debug {
+    /// Writes the whole report. The only errors are those of `out`.
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// Whose table and file to write.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Ours.
+    #[default]
+    Native,
+    /// SGLang's, with the parts that its flags ask for.
+    Sglang(SglangOptions),
+}
+
+impl Layout {
+    /// The table for a person.
+    pub fn table(self) -> Box<dyn ReportFormat> {
+        match self {
+            Self::Native => Box::new(NativeTable),
+            Self::Sglang(options) => Box::new(SglangTable::new(options)),
+        }
+    }
+
+    /// The document for a program; SGLang appends its line to a file, ours is a file.
+    pub fn document(self) -> Box<dyn ReportFormat> {
+        match self {
+            Self::Native => Box::new(NativeJson),
+            Self::Sglang(options) => Box::new(SglangLine::new(options)),
+        }
+    }
+}

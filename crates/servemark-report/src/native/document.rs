@@ -1,0 +1,38 @@
+//! Our own document: what was run and every number of it, as JSON.
+
+use std::io;
+
+use serde::Serialize;
+use servemark_core::{HostFacts, RunFacts};
+use servemark_metrics::Metrics;
+
+use crate::{Report, ReportFormat};
+
+/// Our own document: what was run and every number of it, as JSON. The requests themselves are in
+/// the run log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NativeJson;
+
+impl ReportFormat for NativeJson {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let header = report.log.header();
+        let document = Document {
+            servemark: &header.servemark,
+            clock_started_unix_ns: header.clock_started_unix_ns,
+            host: &header.host,
+            run: &header.facts,
+            metrics: report.metrics,
+        };
+        serde_json::to_writer_pretty(&mut *out, &document)?;
+        out.write_all(b"\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    servemark: &'a str,
+    clock_started_unix_ns: u64,
+    host: &'a HostFacts,
+    run: &'a RunFacts,
+    metrics: &'a Metrics,
+}

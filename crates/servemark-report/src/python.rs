@@ -1,0 +1,166 @@
+//! Numbers and JSON as Python writes them, because the peers' users diff the bytes.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter, Serializer};
+
+/// A float as `repr` writes it: the shortest text that reads back as the same number.
+pub(crate) fn repr(value: f64) -> String {
+    let magnitude = value.abs();
+    if value.is_nan() || value.is_infinite() {
+        value.to_string().to_lowercase()
+    } else if magnitude == 0.0 || (1e-4..1e16).contains(&magnitude) {
+        format!("{value:?}")
+    } else {
+        padded_exponent(&format!("{value:e}"))
+    }
+}
+
+/// A float as `%g` writes it: six significant digits, no trailing zeros.
+pub(crate) fn general(value: f64) -> String {
+    let scientific = format!("{value:.5e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return repr(value) };
+    match exponent.parse::<i32>() {
+        Ok(exponent @ -4..=5) => {
+            let decimals = usize::try_from(5 - exponent).unwrap_or_default();
+            without_zeros(&format!("{value:.decimals$}")).to_owned()
+        }
+        _ => padded_exponent(&format!("{}e{exponent}", without_zeros(mantissa))),
+    }
+}
+
+/// A value as `json.dumps` writes it, except that what is no JSON number is null.
+pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(out, PythonFormatter))?;
+    Ok(())
+}
+
+struct PythonFormatter;
+
+impl Formatter for PythonFormatter {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
+        out.write_all(repr(value).as_bytes())
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        fragment.chars().try_for_each(|character| match character {
+            ' '..='~' => out.write_all(&[character as u8]),
+            other => write_utf16_escapes(out, other),
+        })
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        match escape {
+            CharEscape::Quote => out.write_all(b"\\\""),
+            CharEscape::ReverseSolidus => out.write_all(b"\\\\"),
+            CharEscape::Solidus => out.write_all(b"/"),
+            CharEscape::Backspace => out.write_all(b"\\b"),
+            CharEscape::FormFeed => out.write_all(b"\\f"),
+            CharEscape::LineFeed => out.write_all(b"\\n"),
+            CharEscape::CarriageReturn => out.write_all(b"\\r"),
+            CharEscape::Tab => out.write_all(b"\\t"),
+            CharEscape::AsciiControl(byte) => write!(out, "\\u{byte:04x}"),
+        }
+    }
+}
+
+fn write_utf16_escapes<W: ?Sized + io::Write>(out: &mut W, character: char) -> io::Result<()> {
+    let mut units = [0; 2];
+    character.encode_utf16(&mut units).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))
+}
+
+/// `1e-7` as `1e-07`.
+fn padded_exponent(scientific: &str) -> String {
+    match scientific.split_once('e') {
+        Some((mantissa, exponent)) => {
+            let (sign, digits) = match exponent.strip_prefix('-') {
+                Some(digits) => ('-', digits),
+                None => ('+', exponent),
+            };
+            format!("{mantissa}e{sign}{digits:0>2}")
+        }
+        None => scientific.to_owned(),
+    }
+}
+
+fn without_zeros(decimal: &str) -> &str {
+    match decimal.contains('.') {
+        true => decimal.trim_end_matches('0').trim_end_matches('.'),
+        false => decimal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: f64, as_repr: &str, as_general: &str) {
+        assert_eq!((repr(value).as_str(), general(value).as_str()), (as_repr, as_general));
+    }
+
+    #[test]
+    fn floats_read_as_in_python() {
+        check(0.0, "0.0", "0");
+        check(8.0, "8.0", "8");
+        check(900.5, "900.5", "900.5");
+        check(0.1 + 0.2, "0.30000000000000004", "0.3");
+        check(0.0001, "0.0001", "0.0001");
+        check(0.000_01, "1e-05", "1e-05");
+        check(1.234_567_89e-5, "1.23456789e-05", "1.23457e-05");
+        check(1_234_567.0, "1234567.0", "1.23457e+06");
+        check(999_999.5, "999999.5", "1e+06");
+        check(1e15, "1000000000000000.0", "1e+15");
+        check(1e16, "1e+16", "1e+16");
+        check(1e22, "1e+22", "1e+22");
+        check(-1.5e300, "-1.5e+300", "-1.5e+300");
+        check(f64::INFINITY, "inf", "inf");
+        check(f64::NAN, "nan", "nan");
+    }
+
+    #[test]
+    fn two_decimals_round_halves_to_even_as_in_python() {
+        let rounded = [0.125, 0.375, 2.675, 1.005].map(|value| format!("{value:.2}"));
+        assert_eq!(rounded, ["0.12", "0.38", "2.67", "1.00"]);
+    }
+
+    #[test]
+    fn json_reads_as_in_python_except_for_what_is_no_json() {
+        let value = serde_json::json!({"a": [1, 2.0, 1e-9, null], "é": "\"\\/\n\u{1}\u{7f}🚌"});
+        let mut out = Vec::new();
+        write_json(&(value, f64::INFINITY), &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            r#"[{"a": [1, 2.0, 1e-09, null], "\u00e9": "\"\\/\n\u0001\u007f\ud83d\ude8c"}, null]"#
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! SGLang 0.5.23's console table and result line.
+//!
+//! Both are its own label for label and key for key. We add what a reader must not miss: the number
+//! of failed requests in the table, a mark on a run that did not come to its end, and null where
+//! Python would write a number that is no JSON.
+
+mod line;
+mod table;
+
+pub use line::SglangLine;
+pub use table::SglangTable;
+
+use servemark_core::RunLog;
+
+/// The parts that SGLang writes only when a flag asks for them.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SglangOptions {
+    /// One entry per request in the result line (`--output-details`).
+    pub output_details: bool,
+    /// Prompt tokens from a prefix cache, in both (`--cache-report`).
+    pub cache_report: bool,
+}
+
+impl SglangOptions {
+    /// The same with one entry per request in the result line.
+    #[must_use]
+    pub const fn with_output_details(self) -> Self {
+        Self { output_details: true, ..self }
+    }
+
+    /// The same with prompt tokens from a prefix cache.
+    #[must_use]
+    pub const fn with_cache_report(self) -> Self {
+        Self { cache_report: true, ..self }
+    }
+}
+
+/// Prompt tokens from a prefix cache, as the server counts them.
+struct CacheTotals {
+    prompt: u64,
+    cached: u64,
+}
+
+impl CacheTotals {
+    fn of(log: &RunLog) -> Self {
+        let successes = log.measured().filter(|record| record.is_success());
+        let mut totals = Self { prompt: 0, cached: 0 };
+        for record in successes {
+            let usage = record.usage.unwrap_or_default();
+            let by_server = usage.prompt_tokens.filter(|&tokens| tokens > 0);
+            totals.prompt += u64::from(by_server.unwrap_or(record.planned.prompt_tokens));
+            totals.cached += u64::from(usage.cached_tokens.unwrap_or_default());
+        }
+        totals
+    }
+
+    fn hit_rate_percent(&self) -> f64 {
+        match self.prompt {
+            0 => 0.0,
+            prompt => self.cached as f64 / prompt as f64 * 100.0,
+        }
+    }
+}
+
+fn is_embedding(log: &RunLog) -> bool {
+    log.header().facts.api_path == "/v1/embeddings"
+}

@@ -1,0 +1,200 @@
+//! The result line: one JSON object per run, every key in the peer's order.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+use servemark_core::{JsonObject, RequestRecord, RunFacts};
+use servemark_metrics::{Completeness, Goodput, Metrics, RequestScore, SloResult, Summary};
+
+use super::{CacheTotals, SglangOptions};
+use crate::{Report, ReportFormat, python};
+
+/// SGLang's result line, to be appended to a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SglangLine {
+    options: SglangOptions,
+}
+
+impl SglangLine {
+    /// A line with the parts that its flags ask for.
+    pub const fn new(options: SglangOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl ReportFormat for SglangLine {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut numbers = numbers(report);
+        if self.options.cache_report {
+            numbers.put("cache_report", cache(&CacheTotals::of(report.log)));
+        }
+        let line = Line {
+            numbers: numbers.0,
+            details: self.options.output_details.then(|| Details::of(report)),
+            incomplete: incomplete(report.metrics),
+        };
+        python::write_json(&line, out)?;
+        out.write_all(b"\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    numbers: JsonObject,
+    #[serde(flatten)]
+    details: Option<Details<'a>>,
+    /// Ours, and only on a run that did not come to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<&'static str>,
+}
+
+/// One entry per request of the measurement, failed ones included.
+#[derive(Serialize)]
+struct Details<'a> {
+    input_lens: Vec<u32>,
+    output_lens: Vec<u64>,
+    ttfts: Vec<f64>,
+    itls: Vec<&'a [f64]>,
+    generated_texts: Vec<&'a str>,
+    errors: Vec<&'a str>,
+}
+
+impl<'a> Details<'a> {
+    fn of(report: &Report<'a>) -> Self {
+        let scores = &report.metrics.scores;
+        let text = |record: &'a RequestRecord| if record.is_success() { &*record.text } else { "" };
+        let error = |record: &'a RequestRecord| {
+            record.outcome.as_ref().map_or_else(|e| &*e.message, |_| "")
+        };
+        Self {
+            input_lens: scores.iter().map(|score| score.prompt_tokens).collect(),
+            output_lens: scores.iter().map(RequestScore::output_token_count).collect(),
+            ttfts: scores.iter().map(|score| score.ttft_s.unwrap_or_default()).collect(),
+            itls: scores.iter().map(|score| score.itl_s.as_slice()).collect(),
+            generated_texts: report.log.measured().map(text).collect(),
+            errors: report.log.measured().map(error).collect(),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Numbers(JsonObject);
+
+impl Numbers {
+    fn put(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        self.0.insert(key.into(), value.into());
+    }
+}
+
+fn numbers(report: &Report<'_>) -> Numbers {
+    let (log, metrics) = (report.log, report.metrics);
+    let mut numbers = Numbers::default();
+    echo(&mut numbers, &log.header().facts);
+    numbers.put("server_info", log.footer().and_then(|footer| footer.server_info.clone()));
+    totals(&mut numbers, metrics);
+    family(&mut numbers, "e2e_latency", &metrics.latencies.e2el);
+    family(&mut numbers, "ttft", &metrics.latencies.ttft);
+    family(&mut numbers, "tpot", &metrics.latencies.tpot);
+    family(&mut numbers, "itl", &metrics.latencies.itl);
+    peaks(&mut numbers, metrics);
+    if let Some(goodput) = &metrics.goodput {
+        self::goodput(&mut numbers, goodput);
+    }
+    numbers
+}
+
+/// The peer's own command line. A run that was not started by it says what the run's facts say.
+fn echo(numbers: &mut Numbers, facts: &RunFacts) {
+    let stand_in = |key: &str| match key {
+        "backend" => facts.backend.clone().into(),
+        "dataset_name" => facts.dataset.clone().into(),
+        "request_rate" => facts.request_rate.into(),
+        "max_concurrency" => facts.max_concurrency.into(),
+        _ => Value::Null,
+    };
+    for key in ECHOED {
+        let value = facts.echo.get(key).cloned().unwrap_or_else(|| stand_in(key));
+        numbers.put(key, value);
+    }
+}
+
+const ECHOED: [&str; 9] = [
+    "tag",
+    "backend",
+    "dataset_name",
+    "request_rate",
+    "max_concurrency",
+    "sharegpt_output_len",
+    "random_input_len",
+    "random_output_len",
+    "random_range_ratio",
+];
+
+fn totals(numbers: &mut Numbers, metrics: &Metrics) {
+    let (tokens, rates) = (&metrics.tokens, &metrics.throughput);
+    numbers.put("duration", metrics.duration_s);
+    numbers.put("completed", metrics.requests.completed);
+    numbers.put("total_input_tokens", tokens.input);
+    numbers.put("total_input_text_tokens", tokens.input_text);
+    numbers.put("total_input_vision_tokens", tokens.input_vision);
+    numbers.put("total_output_tokens", tokens.output.unwrap_or_default());
+    numbers.put("total_output_tokens_retokenized", tokens.output_retokenized);
+    numbers.put("request_throughput", rates.requests_per_s);
+    numbers.put("input_throughput", rates.input_tokens_per_s);
+    numbers.put("output_throughput", rates.output_tokens_per_s.or(Some(0.0)));
+    numbers.put("total_throughput", rates.total_tokens_per_s);
+}
+
+fn family(numbers: &mut Numbers, name: &str, summary: &Summary) {
+    numbers.put(format!("mean_{name}_ms"), summary.mean_ms);
+    numbers.put(format!("median_{name}_ms"), summary.median_ms);
+    numbers.put(format!("std_{name}_ms"), summary.std_ms);
+    for percent in [90.0, 95.0, 99.0] {
+        numbers.put(format!("p{percent}_{name}_ms"), summary.percentile_ms(percent));
+    }
+}
+
+fn peaks(numbers: &mut Numbers, metrics: &Metrics) {
+    let fullest_second = metrics.throughput.peak_output_tokens_per_s as f64;
+    numbers.put("concurrency", metrics.concurrency.mean);
+    numbers.put("accept_length", metrics.accept_length);
+    numbers.put("max_output_tokens_per_s", fullest_second);
+    numbers.put("max_concurrent_requests", metrics.concurrency.peak);
+}
+
+fn goodput(numbers: &mut Numbers, goodput: &Goodput) {
+    let by_slo = |value: fn(&SloResult) -> Value| -> Value {
+        goodput.by_slo.iter().map(|result| (result.slo.metric.name(), value(result))).collect()
+    };
+    numbers.put("goodput_slos_ms", by_slo(|result| result.slo.limit_ms.into()));
+    numbers.put("request_goodput", goodput.requests_per_s);
+    numbers.put("slo_attainment", goodput.attainment);
+    numbers.put("slo_attainment_by_metric", by_slo(|result| result.attainment.into()));
+}
+
+fn cache(totals: &CacheTotals) -> Value {
+    serde_json::json!({
+        "total_prompt_tokens": totals.prompt,
+        "total_cached_tokens": totals.cached,
+        "cache_hit_rate_pct": rounded_to_hundredths(totals.hit_rate_percent()),
+        "device_cached_tokens": null,
+        "host_cached_tokens": null,
+        "storage_cached_tokens": null,
+        "storage_backend": null,
+    })
+}
+
+/// As Python's `round(value, 2)`, which rounds the decimal text and not the binary number.
+fn rounded_to_hundredths(value: f64) -> f64 {
+    format!("{value:.2}").parse().unwrap_or(value)
+}
+
+fn incomplete(metrics: &Metrics) -> Option<&'static str> {
+    match metrics.completeness {
+        Completeness::Complete => None,
+        Completeness::Interrupted => Some("interrupted"),
+        Completeness::Killed => Some("killed"),
+    }
+}

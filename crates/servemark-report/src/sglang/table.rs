@@ -1,0 +1,178 @@
+//! The console table.
+
+use std::io;
+
+use servemark_metrics::{Completeness, Goodput, Metrics, Summary};
+
+use super::{CacheTotals, SglangOptions, is_embedding};
+use crate::python;
+use crate::table::{Line, Style, Table};
+use crate::{Report, ReportFormat};
+
+/// SGLang's console table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SglangTable {
+    options: SglangOptions,
+}
+
+impl SglangTable {
+    /// A table with the parts that its flags ask for.
+    pub const fn new(options: SglangOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl ReportFormat for SglangTable {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let generates = !is_embedding(report.log);
+        let mut table = Table::default();
+        table.title("Serving Benchmark Result");
+        load(&mut table, report);
+        outcome(&mut table, report.metrics);
+        tokens(&mut table, report, generates);
+        throughput(&mut table, report.metrics, generates);
+        if let Some(goodput) = &report.metrics.goodput {
+            self::goodput(&mut table, goodput);
+        }
+        latencies(&mut table, report.metrics, generates);
+        if self.options.cache_report {
+            cache(&mut table, &CacheTotals::of(report.log));
+        }
+        table.end();
+        table.write(&SglangStyle, out)
+    }
+}
+
+fn load(table: &mut Table, report: &Report<'_>) {
+    let facts = &report.log.header().facts;
+    let rate = match facts.echo.get("request_rate").and_then(|rate| rate.as_str()) {
+        Some(label) => label.to_owned(),
+        None => python::repr(facts.request_rate.unwrap_or(f64::INFINITY)),
+    };
+    let limit = facts.max_concurrency.filter(|&limit| limit > 0);
+    table.row("Backend:", &facts.backend);
+    table.row("Traffic request rate:", rate);
+    table.row(
+        "Max request concurrency:",
+        limit.map_or_else(|| "not set".to_owned(), |limit| limit.to_string()),
+    );
+}
+
+/// The peer prints neither failures nor that a run is incomplete; without them the other numbers
+/// cannot be judged.
+fn outcome(table: &mut Table, metrics: &Metrics) {
+    table.row("Successful requests:", metrics.requests.completed);
+    table.row("Failed requests:", metrics.requests.failed);
+    let how = match metrics.completeness {
+        Completeness::Complete => return,
+        Completeness::Interrupted => "interrupted",
+        Completeness::Killed => "killed",
+    };
+    let missing = metrics.requests.unfinished();
+    table.row("Incomplete run:", format!("{how}, {missing} requests unfinished"));
+}
+
+fn tokens(table: &mut Table, report: &Report<'_>, generates: bool) {
+    let (metrics, dataset) = (report.metrics, report.log.header().facts.dataset.as_str());
+    table.row("Benchmark duration (s):", fixed(Some(metrics.duration_s)));
+    table.row("Total input tokens:", metrics.tokens.input);
+    table.row("Total input text tokens:", metrics.tokens.input_text);
+    if ["image", "mmmu"].contains(&dataset) {
+        table.row("Total input vision tokens:", metrics.tokens.input_vision);
+    }
+    if generates {
+        let retokenized = metrics.tokens.output_retokenized;
+        table.row("Total generated tokens:", metrics.tokens.output.unwrap_or_default());
+        table.row(
+            "Total generated tokens (retokenized):",
+            retokenized.map_or_else(absent, |tokens| tokens.to_string()),
+        );
+    }
+}
+
+fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
+    let rates = &metrics.throughput;
+    table.row("Request throughput (req/s):", fixed(rates.requests_per_s));
+    table.row("Input token throughput (tok/s):", fixed(rates.input_tokens_per_s));
+    if generates {
+        let peak = rates.peak_output_tokens_per_s as f64;
+        let output = rates.output_tokens_per_s.or(Some(0.0));
+        table.row("Output token throughput (tok/s):", fixed(output));
+        table.row("Peak output token throughput (tok/s):", fixed(Some(peak)));
+    }
+    table.row("Peak concurrent requests:", metrics.concurrency.peak);
+    if generates {
+        table.row("Total token throughput (tok/s):", fixed(rates.total_tokens_per_s));
+    }
+    table.row("Concurrency:", fixed(metrics.concurrency.mean));
+    if let Some(length) = metrics.accept_length.filter(|&length| length != 0.0) {
+        table.row("Accept length:", fixed(Some(length)));
+    }
+}
+
+fn goodput(table: &mut Table, goodput: &Goodput) {
+    let percent = |share: Option<f64>| fixed(share.map(|share| share * 100.0));
+    let slos = goodput.by_slo.iter().map(|result| {
+        format!("{}:{}", result.slo.metric.name(), python::general(result.slo.limit_ms))
+    });
+    table.section("Goodput");
+    table.row("SLOs (ms):", slos.collect::<Vec<_>>().join(" "));
+    table.row("Request goodput (req/s):", fixed(goodput.requests_per_s));
+    table.row("SLO attainment (%):", percent(goodput.attainment));
+    for result in &goodput.by_slo {
+        let name = result.slo.metric.name().to_uppercase();
+        table.row(&format!("{name} SLO attainment (%):"), percent(result.attainment));
+    }
+}
+
+fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
+    let latencies = &metrics.latencies;
+    family(table, "End-to-End Latency", "E2E Latency", &latencies.e2el);
+    if generates {
+        family(table, "Time to First Token", "TTFT", &latencies.ttft);
+        family(table, "Time per Output Token (excl. 1st token)", "TPOT", &latencies.tpot);
+        family(table, "Inter-Token Latency", "ITL", &latencies.itl);
+        table.row("Max ITL (ms):", fixed(latencies.itl.max_ms));
+    }
+}
+
+fn family(table: &mut Table, title: &str, name: &str, summary: &Summary) {
+    table.section(title);
+    table.row(&format!("Mean {name} (ms):"), fixed(summary.mean_ms));
+    table.row(&format!("Median {name} (ms):"), fixed(summary.median_ms));
+    for percent in [90.0, 95.0, 99.0] {
+        table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(percent)));
+    }
+}
+
+fn cache(table: &mut Table, totals: &CacheTotals) {
+    table.section("Cache Hit Details");
+    table.row("Total prompt tokens:", totals.prompt);
+    table.row("Total cached tokens:", totals.cached);
+    table.cells("Cache hit rate:", vec![format!("{:.1}%", totals.hit_rate_percent())]);
+}
+
+fn fixed(value: Option<f64>) -> String {
+    value.map_or_else(absent, |value| format!("{value:.2}"))
+}
+
+fn absent() -> String {
+    "n/a".to_owned()
+}
+
+/// Fifty columns, labels in forty of them, values padded to ten.
+struct SglangStyle;
+
+impl Style for SglangStyle {
+    fn line(&self, line: &Line) -> String {
+        match line {
+            Line::Title(title) => format!("\n{:=^50}", format!(" {title} ")),
+            Line::Section(title, _) => format!("{title:-^50}"),
+            Line::Row(label, value) => format!("{label:<40} {value:<10}"),
+            // A percentage is not padded.
+            Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
+            Line::Note(note) => note.clone(),
+            Line::End => "=".repeat(50),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! One walker for every table: a report is a list of lines, a style says how each kind looks.
+
+use std::io;
+
+/// A table as a list of lines, top to bottom.
+#[derive(Default)]
+pub(crate) struct Table {
+    lines: Vec<Line>,
+}
+
+/// The kinds of line that a table has.
+pub(crate) enum Line {
+    /// The table's title.
+    Title(String),
+    /// The title of what follows, with column heads if a grid follows.
+    Section(String, Vec<String>),
+    /// A name and its value.
+    Row(String, String),
+    /// A name and its value in each column.
+    Cells(String, Vec<String>),
+    /// A remark on what stands above.
+    Note(String),
+    /// The table's end.
+    End,
+}
+
+/// How each kind of line looks.
+pub(crate) trait Style {
+    fn line(&self, line: &Line) -> String;
+}
+
+impl Table {
+    pub(crate) fn title(&mut self, title: &str) {
+        self.lines.push(Line::Title(title.to_owned()));
+    }
+
+    pub(crate) fn section(&mut self, title: &str) {
+        self.grid(title, []);
+    }
+
+    pub(crate) fn grid<'a>(&mut self, title: &str, heads: impl IntoIterator<Item = &'a str>) {
+        let heads = heads.into_iter().map(str::to_owned).collect();
+        self.lines.push(Line::Section(title.to_owned(), heads));
+    }
+
+    pub(crate) fn row(&mut self, label: &str, value: impl ToString) {
+        self.lines.push(Line::Row(label.to_owned(), value.to_string()));
+    }
+
+    pub(crate) fn cells(&mut self, label: &str, cells: Vec<String>) {
+        self.lines.push(Line::Cells(label.to_owned(), cells));
+    }
+
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        self.lines.push(Line::Note(note.into()));
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.lines.push(Line::End);
+    }
+
+    pub(crate) fn write(&self, style: &dyn Style, out: &mut dyn io::Write) -> io::Result<()> {
+        self.lines.iter().try_for_each(|line| writeln!(out, "{}", style.line(line)))
+    }
+}
