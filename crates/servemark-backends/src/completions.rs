@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::{Prompt, RequestError, Sample};
 
-use crate::openai::stream_options;
 use crate::payload::{Payload, cannot_say};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
@@ -68,8 +67,8 @@ impl Backend for CompletionsBackend {
             .with_default("temperature", 0.0, &extra)
             .with_default("ignore_eos", common.ignore_eos, &extra)
             .with_some("logprobs", *logprobs)
-            .with_some("stream_options", stream_options(common.stream && *include_usage))
             .with_all(extra);
+        let body = if *include_usage { body.with_usage_asked() } else { body };
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

@@ -47,7 +47,7 @@ fn message_in(value: &Value) -> Option<&str> {
     }
 }
 
-/// `msg` is what lies inside FastAPI's `detail`.
+/// `msg` is what lies inside such a `detail`.
 const KEYS: [&str; 4] = ["error", "message", "detail", "msg"];
 const LONGEST_MESSAGE: usize = 1_000;
 const LONGEST_EXCERPT: usize = 300;

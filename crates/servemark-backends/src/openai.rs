@@ -6,7 +6,6 @@
 
 mod chunk;
 
-use serde_json::{Value, json};
 use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
@@ -75,9 +74,4 @@ impl Decoder for OpenAiDecoder {
     fn end(&mut self) -> Result<(), RequestError> {
         self.answer.end()
     }
-}
-
-/// The key that asks for the server's counts; servers refuse it where nothing is streamed.
-pub(crate) fn stream_options(include_usage: bool) -> Option<Value> {
-    include_usage.then(|| json!({"include_usage": true}))
 }

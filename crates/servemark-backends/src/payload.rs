@@ -3,7 +3,7 @@
 //! The peers' users compare what is sent, so the order is part of the dialect. Extra keys replace
 //! those of the same name where they stand and otherwise follow at the end.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError};
 
 /// A body being written, key by key.
@@ -41,6 +41,19 @@ impl Payload {
         self
     }
 
+    /// Asks a stream for the server's counts, beside whatever else its options say. An answer that
+    /// is no stream has them anyhow, and servers refuse options for it.
+    pub(crate) fn with_usage_asked(mut self) -> Self {
+        if self.0.get("stream") != Some(&Value::Bool(true)) {
+            return self;
+        }
+        let options = self.0.entry("stream_options").or_insert_with(|| json!({}));
+        if let Value::Object(options) = options {
+            options.entry("include_usage").or_insert(Value::Bool(true));
+        }
+        self
+    }
+
     /// The finished object.
     pub(crate) fn into_object(self) -> JsonObject {
         self.0
@@ -56,4 +69,49 @@ pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
         _ => "prompts of this kind",
     };
     RequestError::new(ErrorKind::Encode, format!("{path} takes no {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_usage_asked(given: &str, sent: &str) {
+        let given = serde_json::from_str(given).unwrap();
+        let body = Payload::default().with_all(given).with_usage_asked().into_object();
+        assert_eq!(serde_json::to_string(&body).unwrap(), sent);
+    }
+
+    #[test]
+    fn usage_is_asked_of_streams() {
+        check_usage_asked(
+            r#"{"stream":true,"k":1}"#,
+            r#"{"stream":true,"k":1,"stream_options":{"include_usage":true}}"#,
+        );
+    }
+
+    #[test]
+    fn usage_is_not_asked_of_documents() {
+        check_usage_asked(r#"{"stream":false}"#, r#"{"stream":false}"#);
+    }
+
+    #[test]
+    fn what_the_options_say_already_stays() {
+        check_usage_asked(
+            r#"{"stream_options":{"include_usage":false},"stream":true}"#,
+            r#"{"stream_options":{"include_usage":false},"stream":true}"#,
+        );
+    }
+
+    #[test]
+    fn extra_keys_replace_where_they_stand() {
+        let extra = serde_json::from_str(r#"{"new":1,"a":2,"late":3}"#).unwrap();
+        let body = Payload::default()
+            .with("a", 0)
+            .with_default("late", 0, &extra)
+            .with_default("b", 0, &extra)
+            .with_all(extra);
+        let body = serde_json::to_string(&body.into_object()).unwrap();
+        assert_eq!(body, r#"{"a":2,"b":0,"new":1,"late":3}"#);
+    }
 }

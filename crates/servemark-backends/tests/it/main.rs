@@ -1,0 +1,9 @@
+//! The codecs from outside: what is sent, and what is made of an answer's bytes.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bodies;
+mod captures;
+mod edge_cases;
+mod properties;
+mod reading;

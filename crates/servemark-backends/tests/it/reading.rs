@@ -1,0 +1,107 @@
+//! Reads an answer's bytes as a client does, and keeps what a decoder finds.
+
+use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, Decoder, Flow, Route};
+use servemark_backends::{WireBackend, WireDecoder};
+use servemark_core::{Delta, DeltaKind, RequestError, Sample, Sink, Usage};
+use servemark_sse::{FeedError, Parser};
+
+/// What was found in an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) outcome: Result<(), RequestError>,
+}
+
+/// One piece of output.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Piece {
+    pub(crate) kind: DeltaKind,
+    pub(crate) text: String,
+    pub(crate) tokens: Option<u32>,
+}
+
+impl Reading {
+    /// Reads a stream that arrives in the given reads.
+    pub(crate) fn of_stream<'a>(
+        mut decoder: WireDecoder,
+        reads: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Self {
+        let mut reading = Self::nothing();
+        let outcome = reading.feed(&mut decoder, reads);
+        reading.outcome = outcome.and_then(|()| decoder.end());
+        reading
+    }
+
+    /// Reads a document.
+    pub(crate) fn of_document(mut decoder: WireDecoder, body: &[u8]) -> Self {
+        let mut reading = Self::nothing();
+        let outcome = decoder.document(body, &mut reading);
+        reading.outcome = outcome.and_then(|()| decoder.end());
+        reading
+    }
+
+    /// The whole output.
+    pub(crate) fn text(&self) -> String {
+        self.pieces.iter().map(|piece| piece.text.as_str()).collect()
+    }
+
+    /// The sum of the pieces' tokens, if each has a count.
+    pub(crate) fn tokens(&self) -> Option<u32> {
+        self.pieces.iter().map(|piece| piece.tokens).sum()
+    }
+
+    fn nothing() -> Self {
+        Self { pieces: Vec::new(), usage: None, finish_reason: None, outcome: Ok(()) }
+    }
+
+    fn feed<'a>(
+        &mut self,
+        decoder: &mut WireDecoder,
+        reads: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<(), RequestError> {
+        let mut parser = Parser::new();
+        for read in reads {
+            let fed = parser.feed(read, |event| match decoder.event(event, self) {
+                Ok(Flow::Continue) => Ok(()),
+                Ok(Flow::Done) => Err(None),
+                Err(error) => Err(Some(error)),
+            });
+            match fed {
+                Ok(()) => {}
+                Err(FeedError::Event(Some(error))) => return Err(error),
+                Err(FeedError::Event(None)) => return Ok(()),
+                Err(error @ FeedError::TooLong { .. }) => panic!("{error:?}"),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Reading {
+    fn delta(&mut self, delta: Delta<'_>) {
+        let Delta { kind, text, tokens, .. } = delta;
+        self.pieces.push(Piece { kind, text: text.to_owned(), tokens });
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        self.usage = Some(usage);
+    }
+
+    fn finish_reason(&mut self, reason: &str) {
+        self.finish_reason = Some(reason.to_owned());
+    }
+}
+
+/// The plain codec of a route.
+pub(crate) fn backend(route: Route) -> WireBackend {
+    let names = BackendName::ALL.into_iter();
+    let name = names.into_iter().find(|name| name.route() == route).unwrap();
+    BackendSpec::new(name, CommonSpec::new("m")).build()
+}
+
+/// A reader of an answer of sixteen tokens.
+pub(crate) fn decoder(route: Route) -> WireDecoder {
+    backend(route).decoder(&Sample::new("hi", 1, 16))
+}
