@@ -1,1 +1,36 @@
 //! The ground-truth server: exact schedules, faults on demand, and a log of what was really sent.
+//!
+//! A [`MockServer`] speaks the routes that a benchmarking client calls. Piece `k` of an answer is
+//! due at `received + ttft + k * itl`, whatever the lateness before it, and the moment at which it
+//! was really written is kept in a [`TruthRow`]. A client is tested by comparing what it measured
+//! with what was sent; [`Fault`]s say how it behaves when a server misbehaves.
+//!
+//! This crate knows no client, no metric and no model: its tokens are words from a short list.
+//!
+//! ```
+//! use std::time::Duration;
+//! use servemark_mock::{MockServer, MockSpec};
+//!
+//! let spec = MockSpec::new(Duration::from_millis(5), Duration::from_millis(1))
+//!     .with_fault("status:503/10".parse()?);
+//! let server = MockServer::start(spec)?;
+//! assert!(server.base_url().starts_with("http://127.0.0.1:"));
+//! assert!(server.truth().is_empty());
+//! # Ok::<(), servemark_mock::MockError>(())
+//! ```
+
+mod answer;
+mod clock;
+mod error;
+mod http;
+mod pacer;
+mod requests;
+mod server;
+mod spec;
+mod truth;
+
+pub use error::MockError;
+pub use requests::SeenRequest;
+pub use server::MockServer;
+pub use spec::{ErrorShape, Fault, FaultKind, MockSpec, parse_duration};
+pub use truth::{TruthRow, write_truth};

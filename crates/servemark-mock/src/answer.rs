@@ -1,0 +1,77 @@
+//! Answers as state machines: when the next bytes are due, and which bytes they are.
+//!
+//! Nothing here reads a clock or touches a socket. The pacer asks for the due time, and when it has
+//! come, for the bytes; so a test can run an hour's answer in a millisecond.
+
+mod ask;
+mod dialect;
+mod document;
+mod injected;
+mod schedule;
+mod script;
+mod stream;
+mod template;
+mod words;
+
+use std::num::NonZeroUsize;
+
+use servemark_core::Stamp;
+
+use crate::http::End;
+
+pub(crate) use ask::Ask;
+pub(crate) use dialect::{Author, Dialect, error_document};
+pub(crate) use document::Document;
+pub(crate) use injected::Injected;
+pub(crate) use schedule::Schedule;
+pub(crate) use stream::Stream;
+
+/// An answer that takes its time.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Document(Document),
+    Stream(Box<Stream>),
+}
+
+impl Answer {
+    /// When the next step is due.
+    pub(crate) fn due(&self) -> Stamp {
+        match self {
+            Self::Document(document) => document.due(),
+            Self::Stream(stream) => stream.due(),
+        }
+    }
+
+    /// Takes the next step: appends its bytes to `out` and says what they are.
+    pub(crate) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+        match self {
+            Self::Document(document) => document.step(out),
+            Self::Stream(stream) => stream.step(out),
+        }
+    }
+
+    /// The size of its writes, where it is not one per step.
+    pub(crate) fn split(&self) -> Option<NonZeroUsize> {
+        match self {
+            Self::Document(document) => document.split(),
+            Self::Stream(stream) => stream.split(),
+        }
+    }
+
+    /// How many pieces of output it will have.
+    pub(crate) fn pieces(&self) -> usize {
+        match self {
+            Self::Document(_) => 1,
+            Self::Stream(stream) => stream.pieces(),
+        }
+    }
+}
+
+/// What the bytes of one step are.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Step {
+    /// How many pieces of output are among them.
+    pub(crate) pieces: usize,
+    /// How the answer ends, if these are its last bytes.
+    pub(crate) end: Option<End>,
+}

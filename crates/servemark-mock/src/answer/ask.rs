@@ -1,0 +1,208 @@
+//! What a request's body asks for. Only the keys that change the answer are read, and prompts are
+//! counted where they stand, never copied.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// The keys of all the dialects; each has its own few of them.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct Ask {
+    input: Prompt,
+    input_ids: Prompt,
+    max_completion_tokens: Option<u32>,
+    max_tokens: Option<u32>,
+    messages: Prompt,
+    prompt: Prompt,
+    sampling_params: SamplingParams,
+    stream: Option<bool>,
+    stream_options: Option<StreamOptions>,
+    text: Prompt,
+}
+
+impl Ask {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(body)
+    }
+
+    /// The prompt, under whichever name the dialect has for it.
+    pub(crate) fn prompt(&self) -> Prompt {
+        [self.input, self.input_ids, self.messages, self.prompt, self.text]
+            .into_iter()
+            .fold(Prompt::default(), Prompt::and)
+    }
+
+    pub(crate) fn output_tokens(&self) -> Option<u32> {
+        self.max_completion_tokens.or(self.max_tokens).or(self.sampling_params.max_new_tokens)
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.stream.unwrap_or(false)
+    }
+
+    pub(crate) fn usage(&self) -> UsageEvents {
+        match self.stream_options.unwrap_or_default() {
+            StreamOptions { include_usage: Some(true), continuous_usage_stats: Some(true) } => {
+                UsageEvents::Continuous
+            }
+            StreamOptions { include_usage: Some(true), .. } => UsageEvents::Last,
+            _ => UsageEvents::None,
+        }
+    }
+}
+
+/// Which events of a stream carry the counts. Closed: these are the protocol's three.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum UsageEvents {
+    Continuous,
+    Last,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct SamplingParams {
+    max_new_tokens: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct StreamOptions {
+    continuous_usage_stats: Option<bool>,
+    include_usage: Option<bool>,
+}
+
+/// A prompt's size. Token ids count as themselves and text by its words, which is a third less than
+/// most tokenizers make of English and costs nothing; of messages, the text of their `content`
+/// counts.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Prompt {
+    pub(crate) tokens: u32,
+    /// How many prompts there are: a list of ids is one, a list of texts is several.
+    pub(crate) items: u32,
+}
+
+impl Prompt {
+    fn and(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            items: self.items.saturating_add(other.items),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Prompt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Count)
+    }
+}
+
+struct Count;
+
+impl<'de> Visitor<'de> for Count {
+    type Value = Prompt;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text, token ids, messages, or a list of them")
+    }
+
+    fn visit_unit<E>(self) -> Result<Prompt, E> {
+        Ok(Prompt::default())
+    }
+
+    fn visit_u64<E>(self, _id: u64) -> Result<Prompt, E> {
+        Ok(Prompt { tokens: 1, items: 0 })
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Prompt, E> {
+        let words = text.split_ascii_whitespace().count().max(1);
+        Ok(Prompt { tokens: words as u32, items: 1 })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prompt, A::Error> {
+        let mut all = Prompt::default();
+        while let Some(one) = list.next_element::<Prompt>()? {
+            all = all.and(one);
+        }
+        Ok(Prompt { items: all.items.max(1), ..all })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut message: A) -> Result<Prompt, A::Error> {
+        let mut all = Prompt::default();
+        while let Some(key) = message.next_key::<Key>()? {
+            match key {
+                Key::Content | Key::Text => all = all.and(message.next_value()?),
+                Key::Other => drop(message.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The keys of a message and of a part of its content.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Key {
+    Content,
+    Text,
+    #[serde(other)]
+    Other,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn ask(body: &str) -> Ask {
+        Ask::parse(body.as_bytes()).unwrap()
+    }
+
+    #[track_caller]
+    fn check_prompt(body: &str, tokens: u32, items: u32) {
+        assert_eq!(ask(body).prompt(), Prompt { tokens, items }, "{body}");
+    }
+
+    #[test]
+    fn prompts_of_every_shape_are_counted() {
+        check_prompt(r#"{"text": "three little words"}"#, 3, 1);
+        check_prompt(r#"{"prompt": "two\nlines"}"#, 2, 1);
+        check_prompt(r#"{"prompt": ""}"#, 1, 1);
+        check_prompt(r#"{"input_ids": [5, 6, 7, 8]}"#, 4, 1);
+        check_prompt(r#"{"input": ["a b", "c"]}"#, 3, 2);
+        check_prompt(r#"{"input": [[1, 2], [3]]}"#, 3, 2);
+        check_prompt(r#"{"prompt": null}"#, 0, 0);
+    }
+
+    #[test]
+    fn of_messages_the_text_counts() {
+        let parts = r#"{"messages": [
+            {"role": "system", "content": "be brief please"},
+            {"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": "data:x y z"}},
+                {"type": "text", "text": "what is it"}]}]}"#;
+        assert_eq!(ask(parts).prompt().tokens, 6);
+    }
+
+    #[test]
+    fn lengths_have_three_names() {
+        assert_eq!(ask(r#"{"max_tokens": 3}"#).output_tokens(), Some(3));
+        assert_eq!(
+            ask(r#"{"max_completion_tokens": 4, "max_tokens": null}"#).output_tokens(),
+            Some(4)
+        );
+        assert_eq!(ask(r#"{"sampling_params": {"max_new_tokens": 5}}"#).output_tokens(), Some(5));
+        assert_eq!(ask("{}").output_tokens(), None);
+    }
+
+    #[test]
+    fn usage_must_be_asked_for() {
+        assert_eq!(ask(r#"{"stream": true, "stream_options": null}"#).usage(), UsageEvents::None);
+        let last = r#"{"stream_options": {"include_usage": true}}"#;
+        assert_eq!(ask(last).usage(), UsageEvents::Last);
+        let each = r#"{"stream_options": {"include_usage": true, "continuous_usage_stats": true}}"#;
+        assert_eq!(ask(each).usage(), UsageEvents::Continuous);
+    }
+}

@@ -1,0 +1,267 @@
+//! What the routes answer: the shapes that SGLang and vLLM put on the wire.
+
+use std::num::NonZeroU32;
+
+use serde_json::{Value, json};
+
+use super::ask::{Ask, UsageEvents};
+use super::script::{Length, Script};
+use super::template::{Style, TEXT, TOKENS, TOTAL, Template, Text};
+use super::words;
+use crate::{ErrorShape, MockSpec};
+
+/// The dialects that are answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Dialect {
+    /// `/v1/chat/completions`
+    Chat,
+    /// `/v1/completions`
+    Completions,
+    /// `/v1/embeddings`
+    Embeddings,
+    /// SGLang's own `/generate`
+    Generate,
+}
+
+/// Writes one request's answer.
+#[derive(Debug)]
+pub(crate) struct Author<'a> {
+    spec: &'a MockSpec,
+    ask: &'a Ask,
+    dialect: Dialect,
+    /// The request's number, which becomes the answer's id.
+    number: u64,
+    /// When the model is said to have been made, in seconds since the Unix epoch.
+    created: u64,
+}
+
+impl<'a> Author<'a> {
+    pub(crate) fn new(
+        spec: &'a MockSpec,
+        ask: &'a Ask,
+        dialect: Dialect,
+        number: u64,
+        created: u64,
+    ) -> Self {
+        Self { spec, ask, dialect, number, created }
+    }
+
+    pub(crate) fn length(&self) -> Length {
+        if self.dialect == Dialect::Embeddings {
+            return Length { tokens: 1, tokens_per_piece: NonZeroU32::MIN };
+        }
+        let asked = self.spec.output_tokens.or(self.ask.output_tokens());
+        let tokens = asked.unwrap_or(UNASKED_TOKENS).min(MOST_TOKENS);
+        Length { tokens, tokens_per_piece: self.spec.tokens_per_chunk }
+    }
+
+    /// The answer as a stream; a dialect that never streams has none.
+    pub(crate) fn script(&self, style: Style) -> Option<Script> {
+        match self.dialect {
+            _ if !self.ask.is_stream() => None,
+            Dialect::Chat => Some(self.chat_script(style)),
+            Dialect::Completions => Some(self.completions_script(style)),
+            Dialect::Embeddings => None,
+            Dialect::Generate => Some(self.generate_script(style)),
+        }
+    }
+
+    /// The answer as one document.
+    pub(crate) fn document(&self) -> String {
+        let tokens = self.length().tokens;
+        let document = match self.dialect {
+            Dialect::Chat => self.chat_document(tokens),
+            Dialect::Completions => self.completions_document(tokens),
+            Dialect::Embeddings => self.embeddings_document(),
+            Dialect::Generate => self.generated(
+                &words::text(tokens),
+                json!(tokens),
+                &json!({"type": "length", "length": tokens}),
+            ),
+        };
+        document.to_string()
+    }
+
+    fn chat_script(&self, style: Style) -> Script {
+        let event = |delta: Value, finish: Value, usage: Option<Value>| {
+            let choice =
+                json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
+            self.openai("chat.completion.chunk", json!([choice]), usage)
+        };
+        let tokens = self.length().tokens;
+        let role = json!({"role": "assistant", "content": ""});
+        let opening =
+            event(role, Value::Null, self.usage_in_event(json!(0), json!(self.prompt_tokens())));
+        let piece = event(
+            json!({"content": TEXT}),
+            Value::Null,
+            self.usage_in_event(json!(TOKENS), json!(TOTAL)),
+        );
+        let finish = event(
+            json!({}),
+            json!("length"),
+            self.usage_in_event(json!(tokens), json!(self.total())),
+        );
+        Script {
+            opening: style.event(&opening.to_string()),
+            piece: self.template(style, &piece, Text::Delta),
+            last_piece: None,
+            closing: style.event(&finish.to_string())
+                + &self.usage_event(style, "chat.completion.chunk"),
+            length: self.length(),
+        }
+    }
+
+    fn completions_script(&self, style: Style) -> Script {
+        let event = |finish: Value| {
+            let choice =
+                json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
+            let usage = self.usage_in_event(json!(TOKENS), json!(TOTAL));
+            self.openai("text_completion", json!([choice]), usage)
+        };
+        Script {
+            opening: String::new(),
+            piece: self.template(style, &event(Value::Null), Text::Delta),
+            last_piece: Some(self.template(style, &event(json!("length")), Text::Delta)),
+            closing: self.usage_event(style, "text_completion"),
+            length: self.length(),
+        }
+    }
+
+    fn generate_script(&self, style: Style) -> Script {
+        let length = self.length();
+        let finish = json!({"type": "length", "length": length.tokens});
+        let event = |finish: &Value| self.generated(TEXT, json!(TOKENS), finish);
+        Script {
+            opening: String::new(),
+            piece: self.template(style, &event(&Value::Null), Text::Cumulative),
+            last_piece: Some(self.template(style, &event(&finish), Text::Cumulative)),
+            closing: String::new(),
+            length,
+        }
+    }
+
+    fn template(&self, style: Style, json: &Value, text: Text) -> Template {
+        Template::new(style, json, text, self.prompt_tokens())
+    }
+
+    fn chat_document(&self, tokens: u32) -> Value {
+        let message = json!({"role": "assistant", "content": words::text(tokens)});
+        let choice =
+            json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "length"});
+        self.openai("chat.completion", json!([choice]), Some(self.whole_usage()))
+    }
+
+    fn completions_document(&self, tokens: u32) -> Value {
+        let text = words::text(tokens);
+        let choice = json!({"index": 0, "text": text, "logprobs": null, "finish_reason": "length"});
+        self.openai("text_completion", json!([choice]), Some(self.whole_usage()))
+    }
+
+    fn embeddings_document(&self) -> Value {
+        let embedding =
+            |index| json!({"object": "embedding", "index": index, "embedding": EMBEDDING});
+        let tokens = self.prompt_tokens();
+        json!({
+            "object": "list",
+            "data": (0..self.ask.prompt().items).map(embedding).collect::<Vec<_>>(),
+            "model": self.spec.model,
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        })
+    }
+
+    fn generated(&self, text: &str, tokens: Value, finish: &Value) -> Value {
+        json!({
+            "text": text,
+            "meta_info": {
+                "id": format!("{:032x}", self.number),
+                "finish_reason": finish,
+                "prompt_tokens": self.prompt_tokens(),
+                "completion_tokens": tokens,
+                "cached_tokens": 0,
+            },
+        })
+    }
+
+    fn openai(&self, object: &str, choices: Value, usage: Option<Value>) -> Value {
+        let mut answer = json!({
+            "id": format!("{}-{}", self.id_prefix(), self.number),
+            "object": object,
+            "created": self.created,
+            "model": self.spec.model,
+            "choices": choices,
+        });
+        if let Some(usage) = usage {
+            answer["usage"] = usage;
+        }
+        answer
+    }
+
+    fn id_prefix(&self) -> &'static str {
+        if self.dialect == Dialect::Chat { "chatcmpl" } else { "cmpl" }
+    }
+
+    /// The counts inside every event, if they were asked for.
+    fn usage_in_event(&self, tokens: Value, total: Value) -> Option<Value> {
+        (self.ask.usage() == UsageEvents::Continuous).then(|| self.usage(tokens, total))
+    }
+
+    /// The event after all others that holds only the counts, if it was asked for.
+    fn usage_event(&self, style: Style, object: &str) -> String {
+        if self.ask.usage() == UsageEvents::None {
+            return String::new();
+        }
+        style.event(&self.openai(object, json!([]), Some(self.whole_usage())).to_string())
+    }
+
+    fn whole_usage(&self) -> Value {
+        self.usage(json!(self.length().tokens), json!(self.total()))
+    }
+
+    fn usage(&self, tokens: Value, total: Value) -> Value {
+        json!({
+            "prompt_tokens": self.prompt_tokens(),
+            "completion_tokens": tokens,
+            "total_tokens": total,
+        })
+    }
+
+    fn prompt_tokens(&self) -> u32 {
+        self.ask.prompt().tokens
+    }
+
+    fn total(&self) -> u32 {
+        self.prompt_tokens().saturating_add(self.length().tokens)
+    }
+}
+
+/// The error object that servers send, in the shape asked for.
+pub(super) fn error_json(shape: ErrorShape, code: u16, message: &str) -> Value {
+    let flat = json!({
+        "object": "error",
+        "message": message,
+        "type": if code < 500 { "BadRequestError" } else { "InternalServerError" },
+        "param": null,
+        "code": code,
+    });
+    match shape {
+        ErrorShape::Flat => flat,
+        ErrorShape::Object => json!({"error": flat}),
+        ErrorShape::String => json!({"error": message}),
+    }
+}
+
+/// The body of a status that is not 200.
+pub(crate) fn error_document(code: u16, message: &str) -> String {
+    error_json(ErrorShape::Object, code, message).to_string()
+}
+
+/// How long an answer is when neither the request nor the server's own setting says so; it is the
+/// OpenAI completions default.
+const UNASKED_TOKENS: u32 = 16;
+
+/// A request may ask for any number of tokens. A million is above every model's context, and an
+/// answer of it is still a document of five megabytes.
+const MOST_TOKENS: u32 = 1 << 20;
+
+const EMBEDDING: [f32; 8] = [0.5, -0.25, 0.125, -0.5, 0.25, -0.125, 0.375, -0.375];

@@ -1,0 +1,92 @@
+//! An answer that is one document.
+
+use std::num::NonZeroUsize;
+
+use servemark_core::Stamp;
+
+use super::dialect::error_document;
+use super::injected::{Content, Injected, Interruption, Status};
+use super::script::Length;
+use super::{Schedule, Step};
+use crate::http::{End, Framing, KeepAlive, document};
+
+/// An answer that is one document.
+#[derive(Debug)]
+pub(crate) struct Document {
+    due: Stamp,
+    bytes: Vec<u8>,
+    step: Step,
+    split: Option<NonZeroUsize>,
+}
+
+impl Document {
+    /// The whole answer, due when the last piece of a stream would be.
+    pub(crate) fn new(
+        body: &str,
+        length: Length,
+        schedule: &Schedule,
+        injected: &Injected,
+        keep_alive: KeepAlive,
+    ) -> Self {
+        let last = length.last_piece();
+        let due = schedule.piece(last).max(schedule.head());
+        let body = if injected.content == Content::All { body } else { "" };
+        let mut whole = Self::response(200, body, due, injected, keep_alive);
+        match (0..=last).find_map(|piece| injected.interruption(piece)) {
+            Some(Interruption::Cut) => {
+                whole.bytes.truncate(whole.bytes.len() - body.len().div_ceil(2));
+                whole.step = Step { pieces: 0, end: Some(End::Close) };
+            }
+            Some(Interruption::Hang) => {
+                whole.bytes.clear();
+                whole.step = Step { pieces: 0, end: Some(End::Hang) };
+            }
+            Some(Interruption::BadFrame | Interruption::Error(_)) | None => {}
+        }
+        whole
+    }
+
+    /// A status in place of the answer, as soon as a response's head is due.
+    pub(crate) fn status(
+        status: &Status,
+        schedule: &Schedule,
+        injected: &Injected,
+        keep_alive: KeepAlive,
+    ) -> Self {
+        let usual = || error_document(status.code, "an injected error");
+        let body = status.body.clone().unwrap_or_else(usual);
+        let refusal = Self::response(status.code, &body, schedule.head(), injected, keep_alive);
+        Self { step: Step { pieces: 0, ..refusal.step }, ..refusal }
+    }
+
+    pub(super) fn due(&self) -> Stamp {
+        self.due
+    }
+
+    pub(super) fn split(&self) -> Option<NonZeroUsize> {
+        self.split
+    }
+
+    pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+        out.append(&mut self.bytes);
+        self.step
+    }
+
+    fn response(
+        code: u16,
+        body: &str,
+        due: Stamp,
+        injected: &Injected,
+        keep_alive: KeepAlive,
+    ) -> Self {
+        let (framing, keep_alive) = if injected.close_delimited {
+            (Framing::Close, KeepAlive::No)
+        } else {
+            (Framing::Length(body.len()), keep_alive)
+        };
+        let bytes = document(code, "application/json", body.as_bytes(), framing, keep_alive);
+        let pieces = usize::from(!body.is_empty());
+        let step = Step { pieces, end: Some(keep_alive.into()) };
+        Self { due, bytes, step, split: injected.split }
+    }
+}

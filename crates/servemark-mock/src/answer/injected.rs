@@ -1,0 +1,111 @@
+//! The faults of one request, sorted by the stage that they strike.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
+
+use super::template::Style;
+use crate::{ErrorShape, Fault, FaultKind};
+
+/// What goes wrong with one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Injected {
+    pub(crate) status: Option<Status>,
+    pub(super) head_delay: Duration,
+    /// From which piece on everything is later, and how much.
+    pub(super) pause: Option<(u32, Duration)>,
+    pub(super) interruptions: Vec<(u32, Interruption)>,
+    pub(super) content: Content,
+    pub(super) style: Style,
+    pub(super) end_mark: bool,
+    pub(super) merge: NonZeroU32,
+    pub(super) split: Option<NonZeroUsize>,
+    pub(super) close_delimited: bool,
+}
+
+/// A status in place of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub(crate) code: u16,
+    pub(crate) body: Option<String>,
+}
+
+/// What comes in place of a piece.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interruption {
+    BadFrame,
+    Cut,
+    Error(ErrorShape),
+    Hang,
+}
+
+/// How much of an answer there is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Content {
+    All,
+    EndMarkOnly,
+    Nothing,
+}
+
+impl Injected {
+    /// The faults that hit the request with this number, from one.
+    pub(crate) fn of(faults: &[Fault], number: u64) -> Self {
+        let mut injected = Self::none();
+        for fault in faults.iter().filter(|fault| fault.hits(number)) {
+            injected.add(fault.kind());
+        }
+        injected
+    }
+
+    /// How events are written.
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// What comes in place of this piece.
+    pub(super) fn interruption(&self, piece: u32) -> Option<Interruption> {
+        self.interruptions.iter().find(|(at, _)| *at == piece).map(|(_, what)| *what)
+    }
+
+    fn none() -> Self {
+        Self {
+            status: None,
+            head_delay: Duration::ZERO,
+            pause: None,
+            interruptions: Vec::new(),
+            content: Content::All,
+            style: Style { line_end: "\n", comment: None },
+            end_mark: true,
+            merge: NonZeroU32::MIN,
+            split: None,
+            close_delimited: false,
+        }
+    }
+
+    fn add(&mut self, kind: &FaultKind) {
+        match *kind {
+            FaultKind::BadFrame { chunk } => self.interrupt(chunk, Interruption::BadFrame),
+            FaultKind::CloseDelimited => self.close_delimited = true,
+            FaultKind::Comments => self.style.comment = Some(": keep-alive"),
+            FaultKind::Crlf => self.style.line_end = "\r\n",
+            FaultKind::Cut { chunk } => self.interrupt(chunk, Interruption::Cut),
+            FaultKind::Empty => self.content = Content::Nothing,
+            FaultKind::Error { chunk, shape } => self.interrupt(chunk, Interruption::Error(shape)),
+            FaultKind::Merge { events } => self.merge = events,
+            FaultKind::NoDone => self.end_mark = false,
+            FaultKind::OnlyDone => self.content = Content::EndMarkOnly,
+            FaultKind::SlowHeaders { delay } => self.head_delay = delay,
+            FaultKind::Split { bytes } => self.split = Some(bytes),
+            FaultKind::Stall { chunk, pause: Some(pause) } => self.pause = Some((chunk, pause)),
+            FaultKind::Stall { chunk, pause: None } => self.interrupt(chunk, Interruption::Hang),
+            FaultKind::Status { code, ref body } => {
+                self.status = Some(Status { code, body: body.clone() });
+            }
+            // These strike a connection and the server, and are looked up there.
+            FaultKind::NotReady { .. } | FaultKind::Reset => {}
+        }
+    }
+
+    fn interrupt(&mut self, piece: u32, what: Interruption) {
+        self.interruptions.push((piece, what));
+    }
+}

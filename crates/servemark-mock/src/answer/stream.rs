@@ -1,0 +1,311 @@
+//! A stream as a state machine: its head, its pieces, its tail.
+
+use std::num::NonZeroUsize;
+
+use servemark_core::Stamp;
+
+use super::dialect::error_json;
+use super::injected::{Content, Injected, Interruption};
+use super::script::Script;
+use super::{Schedule, Step};
+use crate::ErrorShape;
+use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
+
+/// An answer that is streamed.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    script: Script,
+    schedule: Schedule,
+    injected: Injected,
+    framing: Framing,
+    keep_alive: KeepAlive,
+    stage: Stage,
+    /// How many pieces there are, and how many were told.
+    pieces: u32,
+    told: u32,
+    due: Stamp,
+    /// The events of the step that is being taken; kept for its memory.
+    events: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Stage {
+    Head,
+    Pieces,
+    Tail,
+}
+
+impl Stream {
+    pub(crate) fn new(
+        mut script: Script,
+        schedule: Schedule,
+        injected: Injected,
+        keep_alive: KeepAlive,
+    ) -> Self {
+        let mut pieces = script.length.pieces();
+        if injected.content != Content::All {
+            (script.opening, script.closing) = Default::default();
+            pieces = 0;
+        }
+        let (framing, keep_alive) = if injected.close_delimited {
+            (Framing::Close, KeepAlive::No)
+        } else {
+            (Framing::Chunked, keep_alive)
+        };
+        let (stage, due) = (Stage::Head, schedule.head());
+        let events = Vec::new();
+        Self {
+            script,
+            schedule,
+            injected,
+            framing,
+            keep_alive,
+            stage,
+            pieces,
+            told: 0,
+            due,
+            events,
+        }
+    }
+
+    pub(super) fn due(&self) -> Stamp {
+        self.due
+    }
+
+    pub(super) fn split(&self) -> Option<NonZeroUsize> {
+        self.injected.split
+    }
+
+    pub(super) fn pieces(&self) -> usize {
+        self.pieces as usize
+    }
+
+    pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+        self.events.clear();
+        match self.stage {
+            Stage::Head => self.head(out),
+            Stage::Pieces => self.next_pieces(out),
+            Stage::Tail => self.tail(out),
+        }
+    }
+
+    fn head(&mut self, out: &mut Vec<u8>) -> Step {
+        push_head(200, "text/event-stream; charset=utf-8", self.framing, self.keep_alive, out);
+        self.events.extend_from_slice(self.script.opening.as_bytes());
+        self.push_events(out);
+        self.go_on();
+        Step::default()
+    }
+
+    fn next_pieces(&mut self, out: &mut Vec<u8>) -> Step {
+        let mut step = Step::default();
+        let until = self.group_end();
+        while self.told < until.min(self.pieces) && step.end.is_none() {
+            match self.injected.interruption(self.told) {
+                None => {
+                    self.script.render(self.told, &mut self.events);
+                    step.pieces += 1;
+                }
+                Some(Interruption::BadFrame) => self.push_event(BAD_FRAME),
+                Some(Interruption::Cut) => step.end = Some(End::Close),
+                Some(Interruption::Error(shape)) => self.fail(shape),
+                Some(Interruption::Hang) => step.end = Some(End::Hang),
+            }
+            self.told += 1;
+        }
+        self.push_events(out);
+        self.go_on();
+        step
+    }
+
+    fn tail(&mut self, out: &mut Vec<u8>) -> Step {
+        self.events.extend_from_slice(self.script.closing.as_bytes());
+        if self.injected.end_mark && self.injected.content != Content::Nothing {
+            self.push_event("[DONE]");
+        }
+        self.push_events(out);
+        if self.framing == Framing::Chunked {
+            out.extend_from_slice(b"0\r\n\r\n");
+        }
+        Step { pieces: 0, end: Some(self.keep_alive.into()) }
+    }
+
+    /// Plans the next step. The tail is due with the last piece.
+    fn go_on(&mut self) {
+        if self.told < self.pieces {
+            self.stage = Stage::Pieces;
+            self.due = self.schedule.piece(self.group_end() - 1);
+        } else {
+            if self.stage == Stage::Head {
+                self.due = self.schedule.piece(0);
+            }
+            self.stage = Stage::Tail;
+        }
+    }
+
+    /// Pieces that go out together do so when the last of them is due.
+    fn group_end(&self) -> u32 {
+        self.told.saturating_add(self.injected.merge.get()).min(self.pieces)
+    }
+
+    /// An error is the last thing that is told.
+    fn fail(&mut self, shape: ErrorShape) {
+        self.push_event(&error_json(shape, 500, "an injected error").to_string());
+        self.pieces = self.told + 1;
+        self.script.closing.clear();
+    }
+
+    fn push_event(&mut self, data: &str) {
+        let event = self.injected.style.event(data);
+        self.events.extend_from_slice(event.as_bytes());
+    }
+
+    fn push_events(&self, out: &mut Vec<u8>) {
+        match self.framing {
+            Framing::Chunked => push_chunk(&self.events, out),
+            Framing::Close | Framing::Length(_) => out.extend_from_slice(&self.events),
+        }
+    }
+}
+
+/// Half a document.
+const BAD_FRAME: &str = r#"{"choices":[{"index":0,"te"#;
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::MockSpec;
+    use crate::answer::{Ask, Author, Dialect};
+
+    const MS: u64 = 1_000_000;
+
+    /// Runs an answer of four tokens on a clock of its own that is `lateness_ms` late at every
+    /// step, and gives what each step was due at and said.
+    fn run(faults: &[&str], lateness_ms: u64) -> Vec<(u64, Step, String)> {
+        let mut spec = MockSpec::new(Duration::from_millis(30), Duration::from_millis(2));
+        spec.faults = faults.iter().map(|text| text.parse().unwrap()).collect();
+        spec.tokens_per_chunk = NonZeroU32::MIN;
+        let ask = Ask::parse(br#"{"prompt": "a b", "max_tokens": 4, "stream": true}"#).unwrap();
+        let injected = Injected::of(&spec.faults, 1);
+        let author = Author::new(&spec, &ask, Dialect::Completions, 1, 0);
+        let script = author.script(injected.style).unwrap();
+        let schedule = Schedule::new(&spec, Stamp::ZERO, 1, &injected);
+        let mut stream = Stream::new(script, schedule, injected, KeepAlive::Yes);
+        let mut steps = Vec::new();
+        let mut now = 0;
+        loop {
+            now = now.max(stream.due().as_nanos()) + lateness_ms * MS;
+            let (due, mut out) = (stream.due().as_nanos() / MS, Vec::new());
+            let step = stream.step(&mut out);
+            steps.push((due, step, String::from_utf8(out).unwrap()));
+            if step.end.is_some() {
+                return steps;
+            }
+        }
+    }
+
+    fn dues(steps: &[(u64, Step, String)]) -> Vec<u64> {
+        steps.iter().map(|(due, ..)| *due).collect()
+    }
+
+    fn told(steps: &[(u64, Step, String)]) -> usize {
+        steps.iter().map(|(_, step, _)| step.pieces).sum()
+    }
+
+    fn bytes(steps: &[(u64, Step, String)]) -> String {
+        steps.iter().map(|(.., bytes)| bytes.as_str()).collect()
+    }
+
+    #[track_caller]
+    fn last_end(steps: &[(u64, Step, String)]) -> End {
+        steps.last().unwrap().1.end.unwrap()
+    }
+
+    #[test]
+    fn due_times_do_not_depend_on_lateness() {
+        let punctual = run(&[], 0);
+        assert_eq!(dues(&punctual), [0, 30, 32, 34, 36, 36]);
+        assert_eq!(dues(&run(&[], 100)), dues(&punctual));
+        assert_eq!((told(&punctual), last_end(&punctual)), (4, End::Whole));
+    }
+
+    #[test]
+    fn each_piece_is_a_chunk_with_one_event() {
+        let steps = run(&[], 0);
+        assert!(steps[0].2.ends_with("transfer-encoding: chunked\r\n\r\n"), "{}", steps[0].2);
+        assert_eq!(
+            steps[2].2,
+            "85\r\ndata: {\"id\":\"cmpl-1\",\"object\":\"text_completion\",\"created\":0,\
+             \"model\":\"mock\",\"choices\":[{\"index\":0,\"text\":\" year\",\"logprobs\":null,\
+             \"finish_reason\":null}]}\n\n\r\n"
+        );
+        assert_eq!(steps[5].2, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n");
+    }
+
+    #[test]
+    fn merged_pieces_wait_for_the_last_of_them() {
+        let steps = run(&["merge:3"], 0);
+        assert_eq!(dues(&steps), [0, 34, 36, 36]);
+        assert_eq!((steps[1].1.pieces, steps[2].1.pieces), (3, 1));
+        assert_eq!(steps[1].2.matches("data: ").count(), 3);
+    }
+
+    #[test]
+    fn a_cut_comes_in_place_of_its_piece() {
+        let steps = run(&["cut@2"], 0);
+        assert_eq!((dues(&steps), told(&steps)), (vec![0, 30, 32, 34], 2));
+        assert_eq!((last_end(&steps), steps[3].2.as_str()), (End::Close, ""));
+        let merged = run(&["cut@2", "merge:4"], 0);
+        assert_eq!((told(&merged), last_end(&merged)), (2, End::Close));
+    }
+
+    #[test]
+    fn a_stall_for_ever_leaves_the_connection_open() {
+        let steps = run(&["stall@0"], 0);
+        assert_eq!((told(&steps), last_end(&steps)), (0, End::Hang));
+    }
+
+    #[test]
+    fn an_error_ends_the_story_but_not_the_protocol() {
+        let steps = run(&["error@1:string"], 0);
+        assert_eq!(dues(&steps), [0, 30, 32, 32]);
+        assert_eq!((told(&steps), last_end(&steps)), (1, End::Whole));
+        assert!(steps[2].2.contains("data: {\"error\":\"an injected error\"}\n\n"));
+        assert!(steps[3].2.contains("[DONE]"));
+    }
+
+    #[test]
+    fn a_bad_frame_is_no_output() {
+        let steps = run(&["bad-frame@1"], 0);
+        assert_eq!((told(&steps), dues(&steps).len()), (3, 6));
+        assert!(bytes(&steps).contains("\"te\n\n"));
+    }
+
+    #[test]
+    fn bodies_may_lack_what_matters() {
+        let nothing = bytes(&run(&["empty"], 0));
+        assert!(nothing.ends_with("\r\n\r\n0\r\n\r\n") && !nothing.contains("data"));
+        let mark = bytes(&run(&["only-done"], 0));
+        assert!(mark.contains("[DONE]") && !mark.contains("choices"));
+        let unmarked = bytes(&run(&["no-done"], 0));
+        assert!(!unmarked.contains("[DONE]") && unmarked.contains("choices"));
+    }
+
+    #[test]
+    fn a_close_delimited_body_is_bare() {
+        let steps = run(&["close-delimited"], 0);
+        assert!(steps[0].2.starts_with("HTTP/1.0 200 OK\r\n"));
+        assert!(!bytes(&steps).contains("chunked") && bytes(&steps).contains("\n\ndata: "));
+        assert!(bytes(&steps).ends_with("data: [DONE]\n\n"));
+        assert_eq!(last_end(&steps), End::Close);
+    }
+
+    #[test]
+    fn lines_and_comments_follow_the_style() {
+        let text = bytes(&run(&["crlf", "comments"], 0));
+        assert_eq!(text.matches(": keep-alive\r\n\r\ndata: ").count(), 5);
+    }
+}

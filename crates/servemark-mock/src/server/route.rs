@@ -1,0 +1,74 @@
+//! The routes, and what the server says of itself.
+
+use serde_json::json;
+
+use super::worker::Worker;
+use crate::answer::Dialect;
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Route {
+    Answer(Dialect),
+    ClearTruth,
+    /// Flushes a cache, or starts or stops a profiler; there is none, but the call is remembered.
+    Control,
+    Health,
+    ModelInfo,
+    Models,
+    ServerInfo,
+    Truth,
+    Unknown,
+}
+
+impl Route {
+    pub(super) fn of(method: &str, path: &str) -> Self {
+        match (method, path) {
+            ("POST", "/generate") => Self::Answer(Dialect::Generate),
+            ("POST", "/v1/chat/completions") => Self::Answer(Dialect::Chat),
+            ("POST", "/v1/completions") => Self::Answer(Dialect::Completions),
+            ("POST", "/v1/embeddings") => Self::Answer(Dialect::Embeddings),
+            (
+                "GET" | "POST",
+                "/flush_cache" | "/reset_prefix_cache" | "/start_profile" | "/stop_profile",
+            ) => Self::Control,
+            ("GET", "/health" | "/health_generate") => Self::Health,
+            ("GET", "/model_info" | "/get_model_info") => Self::ModelInfo,
+            ("GET", "/v1/models") => Self::Models,
+            ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,
+            ("GET", "/__truth") => Self::Truth,
+            ("DELETE", "/__truth") => Self::ClearTruth,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Worker {
+    pub(super) fn model_info(&self) -> String {
+        let model = &self.spec.model;
+        json!({"model_path": model, "tokenizer_path": model, "is_generation": true}).to_string()
+    }
+
+    pub(super) fn models(&self) -> String {
+        let model = json!({
+            "id": self.spec.model,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "servemark",
+            "root": self.spec.model,
+        });
+        json!({"object": "list", "data": [model]}).to_string()
+    }
+
+    pub(super) fn server_info(&self) -> String {
+        let state = match self.spec.accept_length {
+            Some(length) => json!({"avg_spec_accept_length": length}),
+            None => json!({}),
+        };
+        json!({
+            "model_path": self.spec.model,
+            "version": concat!("servemark-mock ", env!("CARGO_PKG_VERSION")),
+            "internal_states": [state],
+        })
+        .to_string()
+    }
+}
