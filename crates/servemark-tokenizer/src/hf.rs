@@ -1,0 +1,136 @@
+//! A tokenizer of the Hugging Face layout.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::Value;
+use servemark_core::{JsonObject, SpecialTokens, Tokenizer, TokenizerError};
+use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer, Template};
+
+use crate::chat_template::ChatTemplate;
+use crate::files::{Config, Folder, unusable};
+use crate::special::Wrapping;
+
+/// A tokenizer of the Hugging Face layout: `tokenizer.json`, and beside it, where there are any,
+/// `tokenizer_config.json` and `chat_template.jinja`.
+pub struct HfTokenizer {
+    pipeline: PipelineTokenizer,
+    vocab_size: u32,
+    wrapping: Wrapping,
+    bos_token: Option<String>,
+    chat_template: Option<ChatTemplate>,
+}
+
+impl HfTokenizer {
+    /// Loads the tokenizer in the folder `path`, or the `tokenizer.json` at `path` with its
+    /// neighbours.
+    pub fn load(path: &Path) -> Result<Self, TokenizerError> {
+        let folder = Folder::at(path)?;
+        let config = folder.config()?;
+        let (file, mut tokenizer) = folder.tokenizer()?;
+        // The reader takes the newest spelling only, and most published files are older.
+        tokenizers::canonicalize_value(&mut tokenizer).map_err(unusable(file))?;
+        let pipeline = tokenizers::from_json(&tokenizer.to_string()).map_err(unusable(file))?;
+        let template = folder.chat_template(&config)?;
+        Ok(Self {
+            vocab_size: vocab_size(&tokenizer),
+            wrapping: wrapping(&pipeline, &config, file)?,
+            bos_token: config.token("bos_token").map(str::to_owned),
+            chat_template: template.map(|source| ChatTemplate::new(source, &config)),
+            pipeline,
+        })
+    }
+}
+
+impl Tokenizer for HfTokenizer {
+    fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
+        let bare = bare_ids(&self.pipeline, text)?;
+        Ok(match special {
+            SpecialTokens::Omit => bare,
+            SpecialTokens::Add => {
+                [self.wrapping.before.as_slice(), &bare, &self.wrapping.after].concat()
+            }
+        })
+    }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        self.pipeline
+            .decode(ids, false)
+            .map_err(|error| TokenizerError::Decode { count: ids.len(), reason: error.to_string() })
+    }
+
+    fn vocab_size(&self) -> u32 {
+        self.vocab_size
+    }
+
+    fn special_tokens_added(&self) -> u32 {
+        self.wrapping.len() as u32
+    }
+
+    fn bos_token(&self) -> Option<&str> {
+        self.bos_token.as_deref()
+    }
+
+    fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
+        self.chat_template.as_ref().ok_or(TokenizerError::NoChatTemplate)?.render(messages)
+    }
+}
+
+impl fmt::Debug for HfTokenizer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HfTokenizer")
+            .field("vocab_size", &self.vocab_size)
+            .field("wrapping", &self.wrapping)
+            .field("bos_token", &self.bos_token)
+            .field("chat_template", &self.chat_template)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The ids of a text with nothing around it. A file may ask for truncation or padding, with which
+/// every text would count as equally long.
+fn bare_ids(pipeline: &PipelineTokenizer, text: &str) -> Result<Vec<u32>, TokenizerError> {
+    let options = EncodeOptions {
+        add_special_tokens: false,
+        encode_special_tokens: false,
+        padding: Override::Off,
+        truncation: Override::Off,
+    };
+    let mut tokens = Vec::new();
+    pipeline
+        .encode_into(text, &options, &mut tokens)
+        .map_err(|error| TokenizerError::Encode { bytes: text.len(), reason: error.to_string() })?;
+    Ok(tokens.into_iter().map(PipelineToken::id).collect())
+}
+
+/// What goes around a text: by the configuration if it says so, else by `tokenizer.json`.
+fn wrapping(
+    pipeline: &PipelineTokenizer,
+    config: &Config,
+    file: &Path,
+) -> Result<Wrapping, TokenizerError> {
+    let id_of = |token: &str| match bare_ids(pipeline, token)?.as_slice() {
+        [id] => Ok(*id),
+        ids => Err(unusable(file)(format!(
+            "the special token {token:?} of its tokenizer_config.json is {} tokens",
+            ids.len()
+        ))),
+    };
+    let configured = Wrapping::configured(config, id_of)?;
+    Ok(configured.unwrap_or_else(|| template_wrapping(&pipeline.get_post_processor().single)))
+}
+
+fn template_wrapping(template: &Template) -> Wrapping {
+    let ids = |run: &[(PipelineToken, u8)]| run.iter().map(|(token, _)| token.id()).collect();
+    Wrapping { before: ids(&template.prefix), after: ids(&template.suffix) }
+}
+
+/// The size of the model's own vocabulary, which is an object or, for Unigram, an array.
+fn vocab_size(tokenizer: &Value) -> u32 {
+    match &tokenizer["model"]["vocab"] {
+        Value::Object(vocabulary) => vocabulary.len() as u32,
+        Value::Array(vocabulary) => vocabulary.len() as u32,
+        _ => 0,
+    }
+}
