@@ -230,6 +230,3 @@ fn prompt_tokens(record: &RequestRecord) -> u32 {
     let by_server = |usage: Usage| usage.prompt_tokens.filter(|&tokens| tokens > 0);
     record.usage.and_then(by_server).unwrap_or(record.planned.prompt_tokens)
 }
-
-#[cfg(test)]
-mod tests;

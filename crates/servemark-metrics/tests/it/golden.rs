@@ -1,0 +1,212 @@
+//! SGLang's scripted runs (`fixtures/sglang/metrics`) as run logs.
+//!
+//! The fixtures hold times as floats in seconds; a log holds nanoseconds. [`Golden::log`] rounds,
+//! [`Golden::exact_scores`] puts the unrounded floats in the place of what was read from the log.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use servemark_core::{
+    Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Recorder, RequestError,
+    RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
+};
+use servemark_metrics::{MetricPolicy, RequestScore, Slo, SloMetric};
+
+/// One scripted run and what the peer made of it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Golden {
+    #[serde(skip)]
+    pub(crate) name: String,
+    pub(crate) backend: String,
+    pub(crate) args: JsonObject,
+    pub(crate) benchmark_duration: f64,
+    pub(crate) accept_length: Option<f64>,
+    pub(crate) server_info: Value,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) metrics: Option<JsonObject>,
+    pub(crate) console: Option<String>,
+    pub(crate) jsonl: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) prompt_len: u32,
+    pub(crate) output_len: u32,
+    pub(crate) text_prompt_len: u32,
+    pub(crate) vision_prompt_len: u32,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Output {
+    pub(crate) success: bool,
+    pub(crate) start_time: f64,
+    pub(crate) latency: f64,
+    pub(crate) ttft: f64,
+    pub(crate) itl: Vec<f64>,
+    pub(crate) text_chunks: Vec<String>,
+    pub(crate) generated_text: String,
+    pub(crate) output_len: u32,
+    pub(crate) prompt_len: u32,
+    pub(crate) error: String,
+    pub(crate) cached_tokens: u32,
+}
+
+impl Golden {
+    /// Every run, by name.
+    pub(crate) fn all() -> Vec<Self> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/metrics");
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut all: Vec<Self> = paths
+            .map(|path| Self {
+                name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+                ..serde_json::from_slice(&fs::read(&path).unwrap()).unwrap()
+            })
+            .collect();
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        assert!(all.len() > 30, "the fixtures are incomplete");
+        all
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.args[name] == true
+    }
+
+    pub(crate) fn policy(&self) -> MetricPolicy {
+        let given = self.args["goodput"].as_array().into_iter().flatten();
+        MetricPolicy::sglang().with_slos(given.map(|pair| {
+            let metric = SloMetric::from_name(pair[0].as_str().unwrap()).unwrap();
+            Slo::new(metric, pair[1].as_f64().unwrap()).unwrap()
+        }))
+    }
+
+    /// The run as we would have recorded it, rounded to nanoseconds.
+    pub(crate) fn log(&self) -> RunLog {
+        let outputs = self.rows.iter().zip(&self.outputs).enumerate();
+        let records = outputs.map(|(index, (row, output))| self.record(index, row, output));
+        let started = self.outputs.iter().map(|output| output.start_time);
+        let mut footer = Footer::default();
+        footer.ended = stamp(started.fold(f64::INFINITY, f64::min))
+            + Duration::from_nanos(stamp(self.benchmark_duration).as_nanos());
+        footer.accept_length = self.accept_length;
+        footer.server_info = Some(self.server_info.clone()).filter(Value::is_object);
+        footer.retokenized = self.retokenized();
+        let header = Header::new(0, self.facts(), Value::Null);
+        RunLog::new(header, records.collect(), Some(footer))
+    }
+
+    /// The log's scores with the fixture's own floats.
+    pub(crate) fn exact_scores(&self, log: &RunLog) -> Vec<RequestScore> {
+        let mut scores = RequestScore::of_log(log, &self.policy());
+        for (score, output) in scores.iter_mut().zip(&self.outputs) {
+            score.start_s = output.start_time;
+            score.ttft_s = Some(output.ttft);
+            score.latency_s = output.latency;
+            score.itl_s.clone_from(&output.itl);
+            let pieces = self.pieces(score.index);
+            if let Some(split) = &mut score.speculative_itl_s {
+                *split = output.itl.iter().zip(&pieces[1..]).flat_map(split_gap).collect();
+            }
+        }
+        scores
+    }
+
+    fn facts(&self) -> RunFacts {
+        let mut facts = RunFacts::default();
+        facts.backend.clone_from(&self.backend);
+        facts.api_path = match self.backend.as_str() {
+            "sglang" | "sglang-native" => "/generate",
+            name if name.ends_with("-embedding") => "/v1/embeddings",
+            name if name.ends_with("-chat") => "/v1/chat/completions",
+            _ => "/v1/completions",
+        }
+        .to_owned();
+        facts.dataset = self.args["dataset_name"].as_str().unwrap().to_owned();
+        facts.requests = self.outputs.len();
+        facts.request_rate = self.args["request_rate"].as_f64();
+        facts.max_concurrency = self.args["max_concurrency"].as_u64().map(|limit| limit as usize);
+        facts.echo = self.echo();
+        facts
+    }
+
+    fn echo(&self) -> JsonObject {
+        let keys = "tag backend dataset_name request_rate max_concurrency sharegpt_output_len \
+                    random_input_len random_output_len random_range_ratio";
+        let value = |key: &str| match key {
+            "request_rate" if self.flag("use_trace_timestamps") => "trace".into(),
+            "request_rate" => self.args[key].as_f64().into(),
+            _ => self.args[key].clone(),
+        };
+        keys.split_whitespace().map(|key| (key.to_owned(), value(key))).collect()
+    }
+
+    fn record(&self, index: usize, row: &Row, output: &Output) -> RequestRecord {
+        let mut sample = Sample::new("", row.prompt_len, row.output_len);
+        sample.text_tokens = row.text_prompt_len;
+        sample.vision_tokens = row.vision_prompt_len;
+        let due = stamp(output.start_time);
+        let end = stamp(output.start_time + output.latency);
+        let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
+        recorder.sent(due);
+        self.stream(&mut recorder, output);
+        let completion = Some(output.output_len).filter(|_| self.backend_has_usage());
+        let usage = Usage::new(Some(output.prompt_len), completion);
+        recorder.at(end).usage(usage.with_cached(Some(output.cached_tokens)));
+        recorder.body(end);
+        let failure = || RequestError::new(ErrorKind::Status, output.error.as_str());
+        let outcome = output.success.then(Finish::default).ok_or_else(failure);
+        let mut record = recorder.finish(outcome, end);
+        record.text.clone_from(&output.generated_text);
+        record
+    }
+
+    fn stream(&self, recorder: &mut Recorder, output: &Output) {
+        if output.ttft == 0.0 && output.itl.is_empty() {
+            return;
+        }
+        let mut now = output.start_time + output.ttft;
+        let first = output.output_len.saturating_sub(output.itl.len() as u32);
+        self.piece(recorder, now, "first", first);
+        for (index, gap) in output.itl.iter().enumerate() {
+            now += gap;
+            self.piece(recorder, now, output.text_chunks.get(index).map_or("x", |text| text), 1);
+        }
+    }
+
+    fn piece(&self, recorder: &mut Recorder, at: f64, text: &str, tokens: u32) {
+        let tokens = Some(tokens).filter(|_| !self.backend_has_usage());
+        recorder.at(stamp(at)).delta(Delta::content(text).with_tokens(tokens));
+    }
+
+    fn backend_has_usage(&self) -> bool {
+        !self.backend.ends_with("sglang") && !self.backend.ends_with("native")
+    }
+
+    /// The fixture knows the run's total and not each request's, so the first success has it all.
+    fn retokenized(&self) -> Vec<Retokenized> {
+        let total = self.metrics.as_ref().and_then(|m| m["total_output_retokenized"].as_u64());
+        let first = self.outputs.iter().position(|output| output.success);
+        let tokens = |index| total.filter(|_| Some(index) == first).unwrap_or_default() as u32;
+        let indices = 0..self.outputs.len();
+        indices.map(|index| Retokenized::new(index, tokens(index), self.pieces(index))).collect()
+    }
+
+    /// The tokens of each chunk, counted with `fixtures/tokenizers/gpt2`, the tokenizer with which
+    /// the runs were recorded. Only the runs whose gaps are split by them are in the file.
+    fn pieces(&self, index: usize) -> Vec<u32> {
+        let all: BTreeMap<String, Vec<Vec<u32>>> =
+            serde_json::from_str(include_str!("pieces.json")).unwrap();
+        all.get(&self.name).map(|requests| requests[index].clone()).unwrap_or_default()
+    }
+}
+
+fn split_gap((gap, &tokens): (&f64, &u32)) -> impl Iterator<Item = f64> {
+    std::iter::repeat_n(gap / f64::from(tokens), tokens as usize)
+}
+
+fn stamp(seconds: f64) -> Stamp {
+    Stamp::from_nanos((seconds * 1e9).round() as u64)
+}

@@ -1,0 +1,307 @@
+//! Small runs by hand, read by our definitions and by SGLang's.
+
+use proptest::prelude::*;
+use servemark_core::{
+    Connection, Delta, DeltaKind, ErrorKind, Finish, Footer, Header, Phase, Recorder, RequestError,
+    RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
+};
+use servemark_metrics::{
+    Completeness, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
+};
+
+const MILLISECOND: u64 = 1_000_000;
+
+fn at(milliseconds: u64) -> Stamp {
+    Stamp::from_nanos(milliseconds * MILLISECOND)
+}
+
+/// A request under way: due and sent at `due` milliseconds, ten prompt and four output tokens asked.
+fn request(index: usize, due: u64) -> Recorder {
+    let sample = Sample::new("", 10, 4);
+    let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(due));
+    recorder.granted(at(due));
+    recorder.sent(at(due));
+    recorder
+}
+
+fn piece(recorder: &mut Recorder, when: u64, delta: Delta<'_>) {
+    recorder.body(at(when));
+    recorder.at(at(when)).delta(delta);
+}
+
+fn done(recorder: Recorder) -> RequestRecord {
+    recorder.finish(Ok(Finish::default()), at(0))
+}
+
+/// One answer: text, when it came and how many tokens the wire says it has.
+fn answer(index: usize, due: u64, pieces: &[(u64, &str, Option<u32>)]) -> RequestRecord {
+    let mut recorder = request(index, due);
+    for &(when, text, tokens) in pieces {
+        piece(&mut recorder, when, Delta::content(text).with_tokens(tokens));
+    }
+    done(recorder)
+}
+
+fn failure(index: usize, due: u64, kind: ErrorKind, message: &str) -> RequestRecord {
+    request(index, due).finish(Err(RequestError::new(kind, message)), at(due + 1))
+}
+
+fn log(path: &str, records: Vec<RequestRecord>, footer: Option<Footer>) -> RunLog {
+    let mut facts = RunFacts::default();
+    facts.api_path = path.to_owned();
+    facts.requests = records.len();
+    RunLog::new(Header::new(0, facts, serde_json::Value::Null), records, footer)
+}
+
+fn only_score(log: &RunLog, policy: &MetricPolicy) -> RequestScore {
+    let [score] = RequestScore::of_log(log, policy).try_into().unwrap();
+    score
+}
+
+#[track_caller]
+fn itl_ms(path: &str, record: RequestRecord, ours: &[f64], sglangs: &[f64]) {
+    let log = log(path, vec![record], None);
+    let read = |policy: MetricPolicy| -> Vec<f64> {
+        only_score(&log, &policy).itl_s.iter().map(|gap| gap * 1000.0).collect()
+    };
+    assert_eq!((&*read(MetricPolicy::native()), &*read(MetricPolicy::sglang())), (ours, sglangs));
+}
+
+#[test]
+fn a_piece_of_several_tokens_shares_its_gap() {
+    let pieces = [(5, "ab", Some(2)), (11, "cde", Some(3)), (12, "f", Some(1))];
+    let ours = [0.0, 2.0, 2.0, 2.0, 1.0];
+    itl_ms("/generate", answer(0, 0, &pieces), &ours, &ours[1..]);
+    itl_ms("/v1/completions", answer(0, 0, &pieces), &ours, &[6.0, 1.0]);
+}
+
+#[test]
+fn a_piece_without_tokens_leaves_its_gap_to_the_next() {
+    let pieces = [(5, "a", Some(1)), (7, "b", Some(0)), (9, "c", Some(1))];
+    itl_ms("/generate", answer(0, 0, &pieces), &[4.0], &[4.0]);
+}
+
+#[test]
+fn a_piece_that_nobody_counted_is_one_token() {
+    let pieces = [(5, "a", None), (7, "bc", None)];
+    itl_ms("/v1/completions", answer(0, 0, &pieces), &[2.0], &[2.0]);
+}
+
+#[test]
+fn on_generate_output_begins_with_the_first_text() {
+    let pieces = [(3, "", Some(1)), (5, "a", Some(1)), (7, "", Some(1))];
+    let log = log("/generate", vec![answer(0, 0, &pieces)], None);
+    let ours = only_score(&log, &MetricPolicy::native());
+    let sglangs = only_score(&log, &MetricPolicy::sglang());
+    assert_eq!((ours.ttft_s, &*ours.itl_s), (Some(0.003), &[0.002, 0.002][..]));
+    assert_eq!((sglangs.ttft_s, &*sglangs.itl_s), (Some(0.005), &[0.002][..]));
+    assert_eq!(sglangs.output_tokens, Some((3, TokenSource::Deltas)));
+}
+
+#[test]
+fn tool_calls_are_output_to_us_and_not_to_sglang() {
+    let mut recorder = request(0, 0);
+    piece(&mut recorder, 2, Delta::content("f()").of_kind(DeltaKind::ToolCall));
+    piece(&mut recorder, 3, Delta::content("hm").of_kind(DeltaKind::Reasoning));
+    piece(&mut recorder, 4, Delta::content("so"));
+    let log = log("/v1/chat/completions", vec![done(recorder)], None);
+    let ours = only_score(&log, &MetricPolicy::native());
+    let sglangs = only_score(&log, &MetricPolicy::sglang());
+    assert_eq!((ours.ttft_s, ours.itl_s.len()), (Some(0.002), 2));
+    assert_eq!((sglangs.ttft_s, sglangs.itl_s.len()), (Some(0.003), 1));
+}
+
+#[test]
+fn output_tokens_are_asked_of_the_best_source_that_knows() {
+    let counted = |usage: Option<u32>, retokenized: Option<u32>, policy: MetricPolicy| {
+        let mut recorder = request(0, 0);
+        piece(&mut recorder, 2, Delta::content("a").with_tokens(Some(3)));
+        recorder.at(at(3)).usage(Usage::new(None, usage));
+        let mut footer = Footer::default();
+        footer.retokenized =
+            retokenized.map(|n| Retokenized::new(0, n, vec![])).into_iter().collect();
+        let log = log("/v1/completions", vec![done(recorder)], Some(footer));
+        only_score(&log, &policy).output_tokens
+    };
+    let (native, sglang) = (MetricPolicy::native, MetricPolicy::sglang);
+    assert_eq!(counted(Some(7), Some(6), native()), Some((7, TokenSource::Usage)));
+    assert_eq!(counted(None, Some(6), native()), Some((6, TokenSource::Retokenized)));
+    assert_eq!(counted(None, None, native()), Some((3, TokenSource::Deltas)));
+    assert_eq!(counted(Some(7), Some(6), sglang()), Some((7, TokenSource::Usage)));
+    assert_eq!(counted(None, Some(6), sglang()), Some((4, TokenSource::Requested)));
+}
+
+#[test]
+fn the_tpot_of_sglang_has_the_end_of_the_stream_in_it() {
+    let mut recorder = request(0, 0);
+    piece(&mut recorder, 250, Delta::content("a").with_tokens(Some(1)));
+    piece(&mut recorder, 500, Delta::content("b").with_tokens(Some(1)));
+    recorder.body(at(750));
+    let log = log("/generate", vec![done(recorder)], None);
+    let tpot = |policy| Metrics::score(&log, &policy).latencies.tpot.mean_ms.unwrap();
+    assert_eq!((tpot(MetricPolicy::native()), tpot(MetricPolicy::sglang())), (250.0, 500.0));
+}
+
+#[test]
+fn failures_are_counted_by_kind_with_their_most_common_words() {
+    let records = vec![
+        failure(0, 0, ErrorKind::Status, "503"),
+        answer(1, 0, &[(5, "a", None)]),
+        failure(2, 0, ErrorKind::Connect, "refused"),
+        failure(3, 0, ErrorKind::Status, "500"),
+        failure(4, 0, ErrorKind::Status, "503"),
+    ];
+    let metrics = Metrics::score(&log("/generate", records, None), &MetricPolicy::native());
+    assert_eq!((metrics.requests.completed, metrics.requests.failed), (1, 4));
+    let [status, connect] = &metrics.failures[..] else { panic!("two kinds failed") };
+    assert_eq!((status.kind, status.count), (ErrorKind::Status, 3));
+    assert_eq!((&*status.messages[0].message, status.messages[0].count), ("503", 2));
+    assert_eq!((connect.kind, connect.count), (ErrorKind::Connect, 1));
+}
+
+#[test]
+fn a_run_without_a_success_has_counts_and_no_latencies() {
+    let log = log("/generate", vec![failure(0, 0, ErrorKind::Timeout, "30 s")], None);
+    let ours = Metrics::score(&log, &MetricPolicy::native());
+    assert_eq!(ours.latencies.e2el.mean_ms, None);
+    assert_eq!((ours.tokens.output, ours.throughput.output_tokens_per_s), (None, None));
+    let sglangs = Metrics::score(&log, &MetricPolicy::sglang()).latencies;
+    assert_eq!((sglangs.ttft.mean_ms, sglangs.e2el.mean_ms), (Some(0.0), None));
+}
+
+#[test]
+fn response_times_count_from_due_and_service_times_from_sent() {
+    let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 1, 1), at(0));
+    recorder.granted(at(30));
+    recorder.connected(Connection::New { connect_ns: 3 * MILLISECOND, tls_ns: Some(MILLISECOND) });
+    recorder.sent(at(35));
+    piece(&mut recorder, 45, Delta::content("a"));
+    let log = log("/generate", vec![done(recorder)], None);
+    let metrics = Metrics::score(&log, &MetricPolicy::native());
+    assert_eq!(metrics.latencies.ttft.mean_ms, Some(10.0));
+    assert_eq!(metrics.response.ttft.mean_ms, Some(45.0));
+    let waits = &metrics.waits;
+    assert_eq!((waits.queue.mean_ms, waits.send_lag.mean_ms), (Some(30.0), Some(5.0)));
+    assert_eq!((waits.connect.samples, waits.connect.mean_ms), (1, Some(4.0)));
+}
+
+#[test]
+fn rates_leave_the_first_request_out() {
+    let records = (0..5).map(|index| answer(index, index as u64 * 100, &[])).collect();
+    let rates = Metrics::score(&log("/generate", records, None), &MetricPolicy::native()).rates;
+    assert_eq!(
+        (rates.asked_per_s, rates.scheduled_per_s, rates.sent_per_s),
+        (None, Some(10.0), Some(10.0))
+    );
+}
+
+#[test]
+fn one_request_after_the_other_is_one_in_flight_to_us() {
+    let records = vec![answer(0, 0, &[(100, "a", None)]), answer(1, 100, &[(200, "b", None)])];
+    assert_eq!(peaks(records), (1, 2));
+}
+
+#[test]
+fn a_request_that_fails_was_in_flight_to_us() {
+    let failed = failure(1, 500, ErrorKind::Status, "500");
+    assert_eq!(peaks(vec![answer(0, 0, &[(900, "a", None)]), failed]), (2, 1));
+}
+
+/// The peak concurrency by our definitions and by SGLang's.
+fn peaks(records: Vec<RequestRecord>) -> (usize, usize) {
+    let log = log("/generate", records, None);
+    let peak = |policy| Metrics::score(&log, &policy).concurrency.peak;
+    (peak(MetricPolicy::native()), peak(MetricPolicy::sglang()))
+}
+
+#[test]
+fn goodput_counts_failures_against_the_objectives() {
+    let records = vec![
+        answer(0, 0, &[(10, "a", Some(1)), (20, "b", Some(1))]),
+        answer(1, 0, &[(30, "a", Some(1))]),
+        failure(2, 0, ErrorKind::Status, "500"),
+    ];
+    let slos = [(SloMetric::Ttft, 10.0), (SloMetric::Tpot, 15.0)]
+        .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
+    let policy = MetricPolicy::sglang().with_slos(slos);
+    let goodput = Metrics::score(&log("/generate", records, None), &policy).goodput.unwrap();
+    assert_eq!((goodput.good, goodput.attainment), (1, Some(1.0 / 3.0)));
+    assert_eq!(goodput.by_slo.iter().map(|result| result.met).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn the_simulators_truth_is_compared_request_by_request() {
+    let records = vec![
+        answer(0, 0, &[(11, "a", None), (22, "b", None)]),
+        answer(1, 5, &[(17, "a", None)]),
+        answer(2, 6, &[(17, "a", None)]),
+    ];
+    let mut footer = Footer::default();
+    footer.truth = vec![
+        Truth::new(0, vec![10 * MILLISECOND, 20 * MILLISECOND]),
+        Truth::new(1, vec![11 * MILLISECOND, 12 * MILLISECOND]),
+    ];
+    let metrics = Metrics::score(&log("/generate", records, Some(footer)), &MetricPolicy::native());
+    let truth = metrics.truth.unwrap();
+    assert_eq!((truth.requests, truth.without_truth, truth.other_pieces), (2, 1, 1));
+    assert_eq!((truth.mean_ttft.reported_ms, truth.mean_ttft.difference_ms), (11.5, 1.0));
+    assert_eq!(truth.max_itl.unwrap().difference_ms, 1.0);
+}
+
+#[test]
+fn a_killed_run_is_scored_and_marked() {
+    let records = vec![answer(0, 100, &[(600, "a", None)])];
+    let killed = Metrics::score(&log("/generate", records.clone(), None), &MetricPolicy::native());
+    assert_eq!((killed.completeness, killed.duration_s), (Completeness::Killed, 0.5));
+    let mut footer = Footer::default();
+    (footer.ended, footer.interrupted) = (at(1100), true);
+    let log = log("/generate", records, Some(footer));
+    let stopped = Metrics::score(&log, &MetricPolicy::native());
+    assert_eq!((stopped.completeness, stopped.duration_s), (Completeness::Interrupted, 1.0));
+}
+
+fn shuffled() -> impl Strategy<Value = (Vec<RequestRecord>, Vec<RequestRecord>)> {
+    let request = (0u64..50, 1u64..40, any::<bool>());
+    prop::collection::vec(request, 1..20).prop_flat_map(|requests| {
+        let records: Vec<_> = requests
+            .into_iter()
+            .enumerate()
+            .map(|(index, (due, length, ok))| match ok {
+                true => {
+                    answer(index, due, &[(due + length, "a", None), (due + 2 * length, "b", None)])
+                }
+                false => failure(index, due, ErrorKind::Status, "500"),
+            })
+            .collect();
+        (Just(records.clone()), Just(records).prop_shuffle())
+    })
+}
+
+proptest! {
+    /// Shards append to one log in any order.
+    #[test]
+    fn the_order_in_which_requests_end_changes_nothing((planned, ended) in shuffled()) {
+        for policy in [MetricPolicy::native(), MetricPolicy::sglang()] {
+            let by_plan = Metrics::score(&log("/generate", planned.clone(), None), &policy);
+            let by_end = Metrics::score(&log("/generate", ended.clone(), None), &policy);
+            prop_assert_eq!(by_plan, by_end);
+        }
+    }
+
+    /// Every token after the first has one gap, and the gaps add up to the time of decoding.
+    #[test]
+    fn gaps_per_token_cover_the_time_from_first_to_last(
+        pieces in prop::collection::vec((1u64..50, 1u32..5), 1..30),
+    ) {
+        let mut now = 0;
+        let mut recorder = request(0, 0);
+        for &(gap, tokens) in &pieces {
+            now += gap;
+            piece(&mut recorder, now, Delta::content("x").with_tokens(Some(tokens)));
+        }
+        let score = only_score(&log("/generate", vec![done(recorder)], None), &MetricPolicy::native());
+        let tokens: u32 = pieces.iter().map(|(_, tokens)| tokens).sum();
+        prop_assert_eq!(score.itl_s.len() as u32, tokens - 1);
+        prop_assert!((score.itl_s.iter().sum::<f64>() - score.decode_s).abs() < 1e-9);
+    }
+}
