@@ -118,7 +118,10 @@ impl ServerControl {
         let body = exchange.collect(&mut watch, MOST).await?;
         let status = exchange.status();
         exchange.release(&self.pool).await;
-        if status == StatusCode::OK { Ok(body) } else { Err(status_error(status, route, &body)) }
+        if status == StatusCode::OK {
+            return Ok(body);
+        }
+        Err(status_error(self.pool.target(), status, route, &body))
     }
 
     fn not_ready(&self, patience: Duration, last: ClientError) -> ClientError {

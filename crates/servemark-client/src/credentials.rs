@@ -48,6 +48,18 @@ impl Credentials {
         &self.headers
     }
 
+    /// The same text without the values, or the keys within them: some servers repeat what they
+    /// were sent.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        let values = self.headers.values().filter_map(|value| value.to_str().ok());
+        let secrets =
+            values.flat_map(|value| [Some(value), value.split_once(' ').map(|two| two.1)]);
+        secrets
+            .flatten()
+            .filter(|secret| secret.len() >= SHORTEST_SECRET)
+            .fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    }
+
     fn with(mut self, name: HeaderName, value: &str) -> Result<Self, ClientError> {
         let mut value = HeaderValue::try_from(value)
             .map_err(|_| refuse(&format!("the value of the header {name} has a control sign")))?;
@@ -56,6 +68,9 @@ impl Credentials {
         Ok(self)
     }
 }
+
+/// Shorter values are words such as `on`, which would be struck out of every sentence.
+const SHORTEST_SECRET: usize = 6;
 
 fn refuse(why: &str) -> ClientError {
     ClientError::new(ClientErrorKind::Configuration, why)
@@ -77,6 +92,16 @@ mod tests {
         assert_eq!(error.to_string(), "the value of the header x-key has a control sign");
         let error = Credentials::new().header("X Key", "secret").unwrap_err();
         assert_eq!(error.to_string(), "\"X Key\" is not the name of a header");
+    }
+
+    #[test]
+    fn what_a_server_repeats_is_struck_out() {
+        let credentials = Credentials::new().bearer("sk-hunter2").unwrap();
+        let credentials = credentials.header("x-debug", "on").unwrap();
+        assert_eq!(
+            credentials.redact("only sk-hunter2 came on, as Bearer sk-hunter2"),
+            "only *** came on, as ***"
+        );
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn unreachable(target: &Target, error: io::Error) -> ClientError {
 /// The handshake speaks through `io::Error`: what rustls objects to is TLS, a lost connection is
 /// not.
 fn handshake_failed(target: &Target, error: io::Error) -> ClientError {
-    let objected = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+    let objected = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
     let (kind, what) = if objected {
         (ClientErrorKind::Tls, "no TLS handshake with")
     } else {

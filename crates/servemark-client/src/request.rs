@@ -1,7 +1,9 @@
 //! Builds the HTTP request: everything that can be done before it is due.
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use http::{Method, Request, Uri, Version};
 use http_body_util::Full;
 
@@ -20,6 +22,7 @@ pub(crate) fn build(
     own: &HeaderMap,
     body: Bytes,
 ) -> Result<WholeRequest, ClientError> {
+    let is_empty_post = method == Method::POST && body.is_empty();
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = method;
     *request.uri_mut() = uri(target, route)?;
@@ -27,6 +30,10 @@ pub(crate) fn build(
         *request.version_mut() = Version::HTTP_2;
     }
     fill(request.headers_mut(), target, own)?;
+    // hyper says the length of a body, not that there is none, and some gateways insist.
+    if is_empty_post {
+        request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
     Ok(request)
 }
 

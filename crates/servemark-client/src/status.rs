@@ -4,11 +4,19 @@
 use http::StatusCode;
 
 use crate::error::{ClientError, ClientErrorKind};
+use crate::target::Target;
 
 /// The error for a route that answered with `status` and `body`.
-pub(crate) fn status_error(status: StatusCode, route: &str, body: &[u8]) -> ClientError {
+pub(crate) fn status_error(
+    target: &Target,
+    status: StatusCode,
+    route: &str,
+    body: &[u8],
+) -> ClientError {
     let code = status.as_u16();
-    let words = servemark_backends::error_message(body);
+    // A message is cut when it is long, and half a key is still half a key.
+    let body = target.redact(&String::from_utf8_lossy(body));
+    let words = servemark_backends::error_message(body.as_bytes());
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
     let cure = cure(status, route);
     let message = format!("the server answered {code} for {route}{said}{cure}");
@@ -38,11 +46,14 @@ fn cure(status: StatusCode, route: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Credentials, TargetSpec};
 
     #[track_caller]
     fn check(code: u16, route: &str, body: &str, message: &str) {
         let status = StatusCode::from_u16(code).unwrap();
-        let error = status_error(status, route, body.as_bytes());
+        let spec = TargetSpec::new("http://h".parse().unwrap());
+        let target = Target::new(&spec, Credentials::new()).unwrap();
+        let error = status_error(&target, status, route, body.as_bytes());
         assert_eq!(error.status(), Some(code));
         assert_eq!(error.to_string(), message);
     }

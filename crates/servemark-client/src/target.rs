@@ -101,6 +101,11 @@ impl Target {
         self.shared.credentials.headers()
     }
 
+    /// What a server said, without what it must not repeat.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.shared.credentials.redact(text)
+    }
+
     pub(crate) fn tls(&self) -> Option<&TlsConnector> {
         self.shared.tls.as_ref().map(|tls| &tls.0)
     }

@@ -68,6 +68,20 @@ impl<B: Backend> Transport for HttpTransport<B> {
         call: Self::Prepared,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
+        let outcome = self.carry(call, recorder).await;
+        outcome.map(|()| Finish::default()).map_err(|mut error| {
+            error.message = self.pool.target().redact(&error.message);
+            error
+        })
+    }
+}
+
+impl<B: Backend> HttpTransport<B> {
+    async fn carry(
+        &self,
+        call: PreparedRequest<B::Decoder>,
+        recorder: &mut Recorder,
+    ) -> Result<(), RequestError> {
         let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
         let mut exchange = Exchange::begin(&self.pool, call.request, &mut watch, recorder).await?;
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
@@ -84,17 +98,15 @@ impl<B: Backend> Transport for HttpTransport<B> {
         }
         answer.end(flow, recorder)?;
         exchange.release(&self.pool).await;
-        Ok(Finish::default())
+        Ok(())
     }
-}
 
-impl<B: Backend> HttpTransport<B> {
     /// The status is the failure, whatever becomes of the body that explains it.
     async fn refused(&self, mut exchange: Exchange, route: &str, watch: &mut Watch) -> ClientError {
         let status = exchange.status();
         let body = exchange.collect(watch, EXPLANATION).await.unwrap_or_default();
         exchange.release(&self.pool).await;
-        status_error(status, route, &body)
+        status_error(self.pool.target(), status, route, &body)
     }
 }
 

@@ -74,7 +74,7 @@ impl Watch {
             self.timer.as_mut().reset(due);
         }
         while self.timer.as_mut().poll(cx).is_ready() {
-            if self.clock.now() >= limit.due {
+            if self.timer.deadline() >= due {
                 return Poll::Ready(ClientError::new(ClientErrorKind::Timeout, limit.to_string()));
             }
             self.timer.as_mut().reset(due);

@@ -1,0 +1,192 @@
+//! TLS and HTTP/2, against hyper's own server and an authority made up on the spot.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response, Version};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use servemark_client::{HttpVersion, TargetSpec};
+use servemark_core::{Connection, ErrorKind};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::support::{ask, error, transport};
+
+#[tokio::test]
+async fn an_authority_from_a_file_is_trusted() {
+    let server = Server::encrypted("trusted", b"http/1.1").await;
+    let transport = transport(&server.spec(HttpVersion::Http1));
+    let record = ask(&transport).await;
+    assert_eq!(record.text, "HTTP/1.1", "{record:?}");
+    let Some(Connection::New { connect_ns: 1.., tls_ns: Some(1..) }) = record.connection else {
+        panic!("{:?}", record.connection);
+    };
+    assert_eq!(ask(&transport).await.connection, Some(Connection::Reused));
+}
+
+#[tokio::test]
+async fn an_unknown_authority_is_refused() {
+    let server = Server::encrypted("unknown", b"http/1.1").await;
+    let mut spec = server.spec(HttpVersion::Http1);
+    spec.ca_file = Some(authority_file("another").0);
+    let record = ask(&transport(&spec)).await;
+    let (kind, message) = error(&record);
+    assert_eq!(kind, ErrorKind::Tls, "{message}");
+    assert!(message.starts_with("no TLS handshake with https://127.0.0.1:"), "{message}");
+    assert!(message.contains("UnknownIssuer"), "{message}");
+}
+
+#[tokio::test]
+async fn http2_is_agreed_upon_over_tls() {
+    let server = Server::encrypted("agreed", b"h2").await;
+    let record = ask(&transport(&server.spec(HttpVersion::Http2))).await;
+    assert_eq!(record.text, "HTTP/2.0", "{record:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_http2_is_told_from_a_broken_one() {
+    let server = Server::encrypted("without", b"").await;
+    let record = ask(&transport(&server.spec(HttpVersion::Http2))).await;
+    let (kind, message) = error(&record);
+    assert_eq!(kind, ErrorKind::Tls);
+    assert!(message.ends_with("does not offer HTTP/2; ask it over HTTP/1.1"), "{message}");
+}
+
+#[tokio::test]
+async fn http2_streams_share_a_connection_by_prior_knowledge() {
+    let server = Server::plain().await;
+    let transport = transport(&server.spec(HttpVersion::Http2));
+    let (first, second) = tokio::join!(ask(&transport), ask(&transport));
+    assert_eq!((first.text.as_str(), second.text.as_str()), ("HTTP/2.0", "HTTP/2.0"));
+    assert!(matches!(first.connection, Some(Connection::New { .. })), "{first:?}");
+    assert_eq!(second.connection, Some(Connection::Reused));
+    let life = [first.sent, first.headers, first.first_byte, Some(first.ended)];
+    assert!(life.is_sorted() && life[0].is_some(), "{life:?}");
+}
+
+#[tokio::test]
+async fn http2_connections_take_turns() {
+    let server = Server::plain().await;
+    let mut spec = server.spec(HttpVersion::Http2);
+    spec.http2_connections = 2;
+    let transport = transport(&spec);
+    let mut reused = Vec::new();
+    for _ in 0..4 {
+        reused.push(ask(&transport).await.connection == Some(Connection::Reused));
+    }
+    assert_eq!(reused, [false, false, true, true]);
+}
+
+#[tokio::test]
+async fn http2_connections_can_be_opened_ahead() {
+    let server = Server::plain().await;
+    let transport = transport(&server.spec(HttpVersion::Http2));
+    transport.preconnect(8).await.unwrap();
+    assert_eq!(ask(&transport).await.connection, Some(Connection::Reused));
+}
+
+/// A file with a new authority, and a server that it vouches for.
+pub(crate) fn authority_file(name: &str) -> (PathBuf, ServerConfig) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pem"));
+    std::fs::write(&file, authority.pem()).unwrap();
+
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        )
+        .unwrap();
+    (file, config)
+}
+
+/// Answers every request with a stream of one event: the version it was asked in.
+struct Server {
+    address: SocketAddr,
+    authority: Option<PathBuf>,
+}
+
+impl Server {
+    async fn plain() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(serve_http2(stream));
+            }
+        });
+        Self { address, authority: None }
+    }
+
+    async fn encrypted(name: &str, protocol: &'static [u8]) -> Self {
+        let (authority, mut config) = authority_file(name);
+        config.alpn_protocols =
+            [protocol].into_iter().filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                // A client that does not trust us is the point of a test.
+                let Ok(stream) = acceptor.accept(stream).await else { continue };
+                match protocol {
+                    b"h2" => drop(tokio::spawn(serve_http2(stream))),
+                    _ => drop(tokio::spawn(serve_http1(stream))),
+                }
+            }
+        });
+        Self { address, authority: Some(authority) }
+    }
+
+    fn spec(&self, version: HttpVersion) -> TargetSpec {
+        let scheme = if self.authority.is_some() { "https" } else { "http" };
+        let mut spec = TargetSpec::new(format!("{scheme}://{}", self.address).parse().unwrap());
+        spec.http_version = version;
+        spec.ca_file.clone_from(&self.authority);
+        spec
+    }
+}
+
+async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    let connection =
+        http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(version));
+    // A client may leave whenever it likes.
+    let _ = connection.await;
+}
+
+async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .serve_connection(TokioIo::new(stream), service_fn(version));
+    let _ = connection.await;
+}
+
+async fn version(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    assert!(request.version() == Version::HTTP_2 || request.headers().contains_key("host"));
+    let body = format!("data: {:?}\n\ndata: [DONE]\n\n", request.version());
+    let mut response = Response::new(Full::new(body.into()));
+    response.headers_mut().insert("content-type", "text/event-stream".parse().unwrap());
+    Ok(response)
+}

@@ -1,0 +1,12 @@
+//! The client against servers on loopback: raw ones that say exactly what a test wrote, hyper's
+//! for HTTP/2 and TLS, recordings of real ones, and the ground-truth server.
+
+mod answers;
+mod captures;
+mod connections;
+mod control;
+mod encrypted;
+mod mock;
+mod stamps;
+mod support;
+mod timeouts;

@@ -1,0 +1,119 @@
+//! What is stamped when.
+
+use std::sync::Arc;
+
+use servemark_client::{Credentials, HttpTransport, Target};
+use servemark_core::{
+    Clock, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Stamp, Transport,
+};
+use tokio::sync::Notify;
+
+use crate::support::{Echo, LAST_CHUNK, RawServer, STREAM, ask, chunk, over};
+
+fn arrivals(record: &RequestRecord) -> Vec<Stamp> {
+    record.deltas.rows().map(|row| row.at).collect()
+}
+
+#[tokio::test]
+async fn all_events_of_one_read_share_its_stamp() {
+    let echo = Echo::default();
+    let seen = Arc::clone(&echo.seen);
+    let server = RawServer::start(move |mut peer| {
+        let seen = Arc::clone(&seen);
+        async move {
+            peer.request().await;
+            let first = chunk("data: a\n\ndata: b\n\n") + &chunk("data: c\n\n");
+            peer.send(format!("{STREAM}{first}")).await;
+            // The client has taken the first read apart before the second is written.
+            seen.notified().await;
+            peer.send(chunk("data: d\n\ndata: [DONE]\n\n") + LAST_CHUNK).await;
+        }
+    })
+    .await;
+
+    let record = ask(&over(&server.spec(), echo)).await;
+    assert_eq!(record.text, "abcd");
+    let at = arrivals(&record);
+    assert_eq!((at[0], at[1]), (at[1], at[2]));
+    assert!(at[3] > at[2]);
+}
+
+#[tokio::test]
+async fn stamps_are_in_the_order_of_a_requests_life() {
+    let server = RawServer::answering(crate::support::stream(&["a", "b"])).await;
+    let record = ask(&over(&server.spec(), Echo::default())).await;
+    let life = [record.sent, record.headers, record.first_byte];
+    let life: Vec<_> = life.into_iter().map(Option::unwrap).collect();
+    let life = [life, arrivals(&record), vec![record.ended]].concat();
+    assert!(life.is_sorted(), "{life:?}");
+}
+
+#[tokio::test]
+async fn an_event_cut_in_two_arrives_with_its_end() {
+    let clock = MonotonicClock::start();
+    let finished = Arc::new(std::sync::Mutex::new(Stamp::ZERO));
+    let told = Arc::clone(&finished);
+    let server = RawServer::start(move |mut peer| {
+        let told = Arc::clone(&told);
+        async move {
+            peer.request().await;
+            peer.send(format!("{STREAM}{}", chunk("data: a"))).await;
+            tokio::task::yield_now().await;
+            *told.lock().unwrap() = clock.now();
+            peer.send(chunk("b\n\n") + LAST_CHUNK).await;
+        }
+    })
+    .await;
+
+    let target = Target::new(&server.spec(), Credentials::new()).unwrap();
+    let record = ask(&HttpTransport::new(target, Echo::default(), clock)).await;
+    assert_eq!(record.text, "ab");
+    assert!(arrivals(&record)[0] >= *finished.lock().unwrap());
+}
+
+#[tokio::test]
+async fn the_departure_is_before_the_server_reads() {
+    let clock = MonotonicClock::start();
+    let received = Arc::new(std::sync::Mutex::new(Stamp::ZERO));
+    let told = Arc::clone(&received);
+    let server = RawServer::start(move |mut peer| {
+        let told = Arc::clone(&told);
+        async move {
+            peer.request().await;
+            *told.lock().unwrap() = clock.now();
+            peer.send(crate::support::stream(&["a"])).await;
+        }
+    })
+    .await;
+
+    let target = Target::new(&server.spec(), Credentials::new()).unwrap();
+    let record = ask(&HttpTransport::new(target, Echo::default(), clock)).await;
+    let received = *received.lock().unwrap();
+    assert!(record.sent.unwrap() < received && received < record.headers.unwrap());
+}
+
+#[tokio::test]
+async fn an_abandoned_request_keeps_its_departure() {
+    let received = Arc::new(Notify::new());
+    let tell = Arc::clone(&received);
+    let server = RawServer::start(move |mut peer| {
+        let tell = Arc::clone(&tell);
+        async move {
+            peer.request().await;
+            tell.notify_one();
+            peer.hold().await;
+        }
+    })
+    .await;
+
+    let transport = over(&server.spec(), Echo::default());
+    let sample = Sample::new("hi", 1, 4);
+    let call = transport.prepare(&sample).unwrap();
+    let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
+    tokio::select! {
+        _ = transport.execute(call, &mut recorder) => panic!("nobody answered"),
+        () = received.notified() => {}
+    }
+    let record = recorder.finish(Ok(servemark_core::Finish::default()), Stamp::ZERO);
+    assert!(record.sent.is_some() && record.headers.is_none());
+}

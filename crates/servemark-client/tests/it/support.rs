@@ -1,0 +1,233 @@
+//! A server that says what a test tells it to, a dialect that only echoes, and a client for both.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use servemark_backends::{Backend, Decoder, Flow, WireRequest};
+use servemark_client::{Credentials, HttpTransport, Target, TargetSpec, Timeouts};
+use servemark_core::{
+    Delta, ErrorKind, MonotonicClock, Phase, Recorder, RequestError, RequestRecord, Sample, Sink,
+    Stamp, Transport,
+};
+use servemark_sse::Event;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+pub(crate) const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+                                 transfer-encoding: chunked\r\n\r\n";
+pub(crate) const LAST_CHUNK: &str = "0\r\n\r\n";
+
+pub(crate) fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
+}
+
+/// A whole stream of these events and the end mark.
+pub(crate) fn stream(events: &[&str]) -> String {
+    let events = events.iter().chain(&["[DONE]"]).map(|data| chunk(&format!("data: {data}\n\n")));
+    format!("{STREAM}{}{LAST_CHUNK}", events.collect::<String>())
+}
+
+/// A whole answer with a length.
+pub(crate) fn document(status: &str, content_type: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Hands each connection to the test's own code.
+#[derive(Debug)]
+pub(crate) struct RawServer {
+    address: SocketAddr,
+    accepted: Arc<AtomicUsize>,
+}
+
+impl RawServer {
+    pub(crate) async fn start<F, Handled>(handle: F) -> Self
+    where
+        F: Fn(Peer) -> Handled + Send + 'static,
+        Handled: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let accepted = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&accepted);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                stream.set_nodelay(true).unwrap();
+                let number = count.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(handle(Peer { stream, number }));
+            }
+        });
+        Self { address, accepted }
+    }
+
+    /// Answers every request on every connection with the same bytes.
+    pub(crate) async fn answering(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = Arc::new(bytes.into());
+        Self::start(move |mut peer| {
+            let bytes = Arc::clone(&bytes);
+            async move {
+                while peer.request().await.is_some() {
+                    peer.send(bytes.as_slice()).await;
+                }
+            }
+        })
+        .await
+    }
+
+    /// Answers the first request of every connection and closes it.
+    pub(crate) async fn answering_once(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = Arc::new(bytes.into());
+        Self::start(move |mut peer| {
+            let bytes = Arc::clone(&bytes);
+            async move {
+                peer.request().await;
+                peer.send(bytes.as_slice()).await;
+            }
+        })
+        .await
+    }
+
+    pub(crate) fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn spec(&self) -> TargetSpec {
+        TargetSpec::new(format!("http://{}", self.address).parse().unwrap())
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// One connection, as the server has it.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) stream: TcpStream,
+    pub(crate) number: usize,
+}
+
+impl Peer {
+    /// The next whole request as text; `None` if the client closed instead.
+    pub(crate) async fn request(&mut self) -> Option<String> {
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while !text.ends_with(b"\r\n\r\n") {
+            if self.stream.read(&mut byte).await.ok()? == 0 {
+                return None;
+            }
+            text.push(byte[0]);
+        }
+        let head = String::from_utf8(text).unwrap();
+        let mut body = vec![0; content_length(&head)];
+        self.stream.read_exact(&mut body).await.ok()?;
+        Some(head + std::str::from_utf8(&body).unwrap())
+    }
+
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        // A client that gave up meanwhile is some tests' point.
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+    }
+
+    /// Keeps the connection open until the client closes it.
+    pub(crate) async fn hold(&mut self) {
+        let _ = io::Result::is_ok(&self.stream.read(&mut [0; 64]).await);
+    }
+}
+
+fn content_length(head: &str) -> usize {
+    head.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .map_or(0, |(_, value)| value.trim().parse().unwrap())
+}
+
+/// A dialect whose events are their own text: `[DONE]` ends, `!` is an error in the stream, `?` is
+/// not understood.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Echo {
+    /// Told of every event.
+    pub(crate) seen: Arc<Notify>,
+}
+
+#[derive(Debug)]
+pub(crate) struct EchoDecoder {
+    seen: Arc<Notify>,
+}
+
+impl Backend for Echo {
+    type Decoder = EchoDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        WireRequest::json("/echo", &json!({"n": sample.output_tokens}))?
+            .with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, _sample: &Sample) -> EchoDecoder {
+        EchoDecoder { seen: Arc::clone(&self.seen) }
+    }
+}
+
+impl Decoder for EchoDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        self.seen.notify_one();
+        match std::str::from_utf8(event.data()).unwrap() {
+            "[DONE]" => return Ok(Flow::Done),
+            "!" => return Err(RequestError::new(ErrorKind::InStream, "boom")),
+            text if text.starts_with('?') => {
+                return Err(RequestError::new(ErrorKind::Decode, "no word of ours"));
+            }
+            text => out.delta(Delta::content(text)),
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        out.delta(Delta::content(std::str::from_utf8(body).unwrap()));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        Ok(())
+    }
+}
+
+pub(crate) fn transport(spec: &TargetSpec) -> HttpTransport<Echo> {
+    over(spec, Echo::default())
+}
+
+pub(crate) fn over<B: Backend>(spec: &TargetSpec, backend: B) -> HttpTransport<B> {
+    let target = Target::new(spec, Credentials::new()).unwrap();
+    HttpTransport::new(target, backend, MonotonicClock::start())
+}
+
+/// The same target with other time-outs.
+pub(crate) fn hurried(mut spec: TargetSpec, hurry: impl FnOnce(&mut Timeouts)) -> TargetSpec {
+    hurry(&mut spec.timeouts);
+    spec
+}
+
+/// One request from beginning to end.
+pub(crate) async fn ask<T: Transport>(transport: &T) -> RequestRecord {
+    ask_for(transport, &Sample::new("hi", 1, 4)).await
+}
+
+pub(crate) async fn ask_for<T: Transport>(transport: &T, sample: &Sample) -> RequestRecord {
+    let call = transport.prepare(sample).unwrap();
+    let mut recorder = Recorder::new(0, Phase::Measure, sample, Stamp::ZERO);
+    let outcome = transport.execute(call, &mut recorder).await;
+    recorder.finish(outcome, Stamp::from_nanos(u64::MAX))
+}
+
+#[track_caller]
+pub(crate) fn error(record: &RequestRecord) -> (ErrorKind, &str) {
+    let error = record.outcome.as_ref().unwrap_err();
+    (error.kind, &error.message)
+}
