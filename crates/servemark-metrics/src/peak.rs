@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use servemark_core::Stamp;
 
+use crate::statistics::whole;
+
 /// The most intervals that are open at once. One that ends when another starts is closed first.
 pub(crate) fn most_open(intervals: impl Iterator<Item = (Stamp, Stamp)>) -> usize {
     let mut changes: Vec<(Stamp, i64)> =
@@ -18,10 +20,10 @@ pub(crate) fn most_open(intervals: impl Iterator<Item = (Stamp, Stamp)>) -> usiz
 
 /// The most intervals of seconds that touch the same second after `first`, as SGLang counts.
 pub(crate) fn most_in_a_bucket(intervals: &[(f64, f64)], first: f64) -> usize {
-    let mut changes = BTreeMap::<u64, i64>::new();
+    let mut changes = BTreeMap::<usize, i64>::new();
     for (start, end) in intervals {
-        *changes.entry((start - first) as u64).or_default() += 1;
-        *changes.entry((end - first) as u64 + 1).or_default() -= 1;
+        *changes.entry(whole(start - first)).or_default() += 1;
+        *changes.entry(whole(end - first) + 1).or_default() -= 1;
     }
     let open = changes.values().scan(0, |open, change| {
         *open += change;
@@ -33,9 +35,9 @@ pub(crate) fn most_in_a_bucket(intervals: &[(f64, f64)], first: f64) -> usize {
 /// The most instants in one of the seconds after `first`, up to the one in which `last` lies or
 /// that it ends, as SGLang counts.
 pub(crate) fn fullest_bucket(times: impl Iterator<Item = f64>, first: f64, last: f64) -> usize {
-    let end = (last - first).ceil() as u64;
-    let mut buckets = BTreeMap::<u64, usize>::new();
-    for second in times.map(|time| (time - first) as u64).filter(|&second| second <= end) {
+    let end = whole((last - first).ceil());
+    let mut buckets = BTreeMap::<usize, usize>::new();
+    for second in times.map(|time| whole(time - first)).filter(|&second| second <= end) {
         *buckets.entry(second).or_default() += 1;
     }
     buckets.into_values().max().unwrap_or_default()

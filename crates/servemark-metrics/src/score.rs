@@ -145,8 +145,8 @@ impl<'a> Reader<'a> {
         record: &RequestRecord,
         counted: Option<&Retokenized>,
     ) -> Option<(u64, TokenSource)> {
-        let sources = self.rules.output_tokens.iter().filter(|_| record.is_success());
-        sources.filter_map(|&source| Some((tokens_by(source, record, counted)?, source))).next()
+        let mut sources = self.rules.output_tokens.iter().filter(|_| record.is_success());
+        sources.find_map(|&source| Some((tokens_by(source, record, counted)?, source)))
     }
 }
 

@@ -40,7 +40,7 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = (last as f64 * (percent / 100.0)).clamp(0.0, last as f64);
-    let low = rank as usize;
+    let low = whole(rank);
     let (below, above) = (sorted[low], sorted[(low + 1).min(last)]);
     let (distance, share) = (above - below, rank - rank.floor());
     Some(if share < 0.5 { below + distance * share } else { above - distance * (1.0 - share) })
@@ -49,7 +49,7 @@ pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
 /// The smallest value of a sorted sample that a share of `percent` does not exceed.
 pub fn nearest_rank(sorted: &[f64], percent: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
-    let rank = (sorted.len() as f64 * (percent / 100.0)).ceil() as usize;
+    let rank = whole((sorted.len() as f64 * (percent / 100.0)).ceil());
     Some(sorted[rank.saturating_sub(1).min(last)])
 }
 
@@ -63,6 +63,12 @@ pub fn mean_interval(sample: &[f64]) -> Option<(f64, f64)> {
     let quantile = StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975);
     let half = quantile * standard_error;
     Some((mean - half, mean + half))
+}
+
+/// The whole part of what is a rank, a count or a number of seconds, and so never below zero.
+#[expect(clippy::cast_sign_loss, reason = "a value below zero becomes zero, as it should")]
+pub(crate) fn whole(value: f64) -> usize {
+    value as usize
 }
 
 fn squared_deviations(sample: &[f64]) -> Option<f64> {

@@ -121,7 +121,7 @@ fn samples_needed(percent: f64, rule: SampleSize) -> usize {
     match rule {
         SampleSize::Any => 1,
         // The slack keeps 99.9, which no binary fraction is, from asking for 1001.
-        SampleSize::Resolving => (100.0 / (100.0 - percent) - 1e-6).ceil() as usize,
+        SampleSize::Resolving => statistics::whole((100.0 / (100.0 - percent) - 1e-6).ceil()),
     }
 }
 

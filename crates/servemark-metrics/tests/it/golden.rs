@@ -34,10 +34,14 @@ pub(crate) struct Golden {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Row {
-    pub(crate) prompt_len: u32,
-    pub(crate) output_len: u32,
-    pub(crate) text_prompt_len: u32,
-    pub(crate) vision_prompt_len: u32,
+    #[serde(rename = "prompt_len")]
+    pub(crate) prompt: u32,
+    #[serde(rename = "output_len")]
+    pub(crate) output: u32,
+    #[serde(rename = "text_prompt_len")]
+    pub(crate) text: u32,
+    #[serde(rename = "vision_prompt_len")]
+    pub(crate) vision: u32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,8 +53,10 @@ pub(crate) struct Output {
     pub(crate) itl: Vec<f64>,
     pub(crate) text_chunks: Vec<String>,
     pub(crate) generated_text: String,
-    pub(crate) output_len: u32,
-    pub(crate) prompt_len: u32,
+    #[serde(rename = "output_len")]
+    pub(crate) tokens: u32,
+    #[serde(rename = "prompt_len")]
+    pub(crate) prompt: u32,
     pub(crate) error: String,
     pub(crate) cached_tokens: u32,
 }
@@ -123,8 +129,8 @@ impl Golden {
             name if name.ends_with("-chat") => "/v1/chat/completions",
             _ => "/v1/completions",
         }
-        .to_owned();
-        facts.dataset = self.args["dataset_name"].as_str().unwrap().to_owned();
+        .into();
+        facts.dataset = self.args["dataset_name"].as_str().unwrap().into();
         facts.requests = self.outputs.len();
         facts.request_rate = self.args["request_rate"].as_f64();
         facts.max_concurrency = self.args["max_concurrency"].as_u64().map(|limit| limit as usize);
@@ -144,16 +150,16 @@ impl Golden {
     }
 
     fn record(&self, index: usize, row: &Row, output: &Output) -> RequestRecord {
-        let mut sample = Sample::new("", row.prompt_len, row.output_len);
-        sample.text_tokens = row.text_prompt_len;
-        sample.vision_tokens = row.vision_prompt_len;
+        let mut sample = Sample::new("", row.prompt, row.output);
+        sample.text_tokens = row.text;
+        sample.vision_tokens = row.vision;
         let due = stamp(output.start_time);
         let end = stamp(output.start_time + output.latency);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
         recorder.sent(due);
         self.stream(&mut recorder, output);
-        let completion = Some(output.output_len).filter(|_| self.backend_has_usage());
-        let usage = Usage::new(Some(output.prompt_len), completion);
+        let completion = Some(output.tokens).filter(|_| self.backend_has_usage());
+        let usage = Usage::new(Some(output.prompt), completion);
         recorder.at(end).usage(usage.with_cached(Some(output.cached_tokens)));
         recorder.body(end);
         let failure = || RequestError::new(ErrorKind::Status, output.error.as_str());
@@ -168,7 +174,7 @@ impl Golden {
             return;
         }
         let mut now = output.start_time + output.ttft;
-        let first = output.output_len.saturating_sub(output.itl.len() as u32);
+        let first = output.tokens.saturating_sub(output.itl.len() as u32);
         self.piece(recorder, now, "first", first);
         for (index, gap) in output.itl.iter().enumerate() {
             now += gap;
@@ -207,6 +213,7 @@ fn split_gap((gap, &tokens): (&f64, &u32)) -> impl Iterator<Item = f64> {
     std::iter::repeat_n(gap / f64::from(tokens), tokens as usize)
 }
 
+#[expect(clippy::cast_sign_loss, reason = "the fixtures' clocks start at zero")]
 fn stamp(seconds: f64) -> Stamp {
     Stamp::from_nanos((seconds * 1e9).round() as u64)
 }

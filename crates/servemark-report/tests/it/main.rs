@@ -1,0 +1,17 @@
+//! Whole reports: SGLang's against the recorded ones, and what a person reads of both layouts.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+// The runs that SGLang scripted are read in one place; the scores of them are tested there.
+#[path = "../../../servemark-metrics/tests/it/golden.rs"]
+mod golden;
+mod layouts;
+mod peer;
+
+use servemark_report::{Report, ReportFormat};
+
+fn written(format: &dyn ReportFormat, report: &Report<'_>) -> String {
+    let mut out = Vec::new();
+    format.write(report, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
