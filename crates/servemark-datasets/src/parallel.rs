@@ -3,7 +3,8 @@
 //! Whoever draws random numbers does it before or after; nothing in here may.
 
 use std::num::NonZero;
-use std::{panic, thread};
+use std::panic;
+use std::thread::{self, ScopedJoinHandle};
 
 use servemark_core::Progress;
 
@@ -73,10 +74,13 @@ where
     let shares = items.chunks(items.len().div_ceil(cores).max(1));
     thread::scope(|scope| {
         let workers: Vec<_> = shares.map(|share| scope.spawn(|| work_share(share))).collect();
-        let done = workers.into_iter().map(|worker| worker.join());
-        done.flat_map(|results| results.unwrap_or_else(|panic| panic::resume_unwind(panic)))
-            .collect()
+        workers.into_iter().flat_map(finish).collect()
     })
+}
+
+/// A worker's results. If it panicked, so does this: its share is lost.
+fn finish<R>(worker: ScopedJoinHandle<'_, Vec<R>>) -> Vec<R> {
+    worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 fn told<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
@@ -139,15 +143,15 @@ mod tests {
     }
 
     /// Odd numbers below 200, and an error from there on.
-    fn odd(item: &u32) -> Result<Option<u32>, u32> {
-        if *item >= 200 { Err(*item) } else { Ok((item % 2 == 1).then_some(*item)) }
+    fn odd(item: u32) -> Result<Option<u32>, u32> {
+        if item >= 200 { Err(item) } else { Ok((item % 2 == 1).then_some(item)) }
     }
 
     #[track_caller]
     fn finds(items: u32, count: usize, expected: Result<u32, u32>) {
         let items: Vec<u32> = (0..items).collect();
         let expected = expected.map(|last| (1..=last).step_by(2).collect());
-        assert_eq!(first("searching", &items, count, &NoProgress, odd), expected);
+        assert_eq!(first("searching", &items, count, &NoProgress, |item| odd(*item)), expected);
     }
 
     #[test]
@@ -167,7 +171,7 @@ mod tests {
     #[test]
     fn work_that_fails_is_over_too() {
         let told = Told::default();
-        assert_eq!(first("searching", &[500], 1, &told, odd), Err(500));
+        assert_eq!(first("searching", &[500], 1, &told, |item| odd(*item)), Err(500));
         assert_eq!(told.0.into_inner().unwrap(), (1, 0, true));
     }
 }

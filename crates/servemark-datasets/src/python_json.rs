@@ -4,9 +4,11 @@
 //! a number overflow to infinity, and it counts the tokens of JSON as Python writes it.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
 
 /// Reads a document as Python does; a number that JSON cannot hold becomes `null`.
 pub(crate) fn parse(text: &str) -> Result<Value, serde_json::Error> {
@@ -36,9 +38,11 @@ pub(crate) fn standard(text: &str) -> Cow<'_, str> {
 
 /// The text of a value as Python's `json.dumps` writes it.
 pub(crate) fn dumps(value: &Value) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value);
-    out
+    let mut json = Vec::new();
+    value
+        .serialize(&mut Serializer::with_formatter(&mut json, PythonFormatter))
+        .expect("a value that was read can be written to memory");
+    String::from_utf8(json).expect("only ASCII is written")
 }
 
 /// Numbers and names outside of strings, each with its place.
@@ -74,63 +78,59 @@ fn is_beyond_json(word: &str) -> bool {
     matches!(word, "NaN" | "Infinity" | "-Infinity") || overflows()
 }
 
-fn write_value(out: &mut String, value: &Value) {
-    match value {
-        Value::Array(items) => {
-            let write = |out: &mut String, item: &Value| write_value(out, item);
-            write_list(out, ['[', ']'], items, write);
-        }
-        Value::Object(members) => write_list(out, ['{', '}'], members, |out, (key, value)| {
-            write_string(out, key);
-            out.push_str(": ");
-            write_value(out, value);
-        }),
-        Value::String(text) => write_string(out, text),
-        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(float) => write_float(out, float),
-            None => out.push_str(&number.to_string()),
-        },
-        Value::Bool(_) | Value::Null => out.push_str(&value.to_string()),
-    }
-}
+/// Blanks after commas and colons, ASCII only, and floats as `repr` writes them.
+struct PythonFormatter;
 
-fn write_list<T>(
-    out: &mut String,
-    [open, close]: [char; 2],
-    items: impl IntoIterator<Item = T>,
-    write: impl Fn(&mut String, T),
-) {
-    out.push(open);
-    for (index, item) in items.into_iter().enumerate() {
-        if index > 0 {
-            out.push_str(", ");
+impl Formatter for PythonFormatter {
+    fn write_f64<W: Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // Rust and Python switch to exponents at the same sizes; Python's have a sign and at
+        // least two digits.
+        let text = format!("{value:?}");
+        match text.split_once('e') {
+            None => writer.write_all(text.as_bytes()),
+            Some((digits, exponent)) => match exponent.strip_prefix('-') {
+                Some(size) => write!(writer, "{digits}e-{size:0>2}"),
+                None => write!(writer, "{digits}e+{exponent:0>2}"),
+            },
         }
-        write(out, item);
     }
-    out.push(close);
-}
 
-/// Everything beyond ASCII is escaped, in UTF-16 as JSON has it.
-fn write_string(out: &mut String, text: &str) {
-    for c in Value::from(text).to_string().chars() {
-        if c.is_ascii() && c != '\x7f' {
-            out.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}").expect("a string takes everything");
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        for c in fragment.chars() {
+            match c {
+                ' '..='~' => writer.write_all(&[c as u8])?,
+                other => other
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?,
             }
         }
+        Ok(())
     }
-}
 
-/// Rust and Python switch to exponents at the same sizes; Python's have a sign and two digits.
-fn write_float(out: &mut String, float: f64) {
-    let text = format!("{float:?}");
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return out.push_str(&text);
-    };
-    let (sign, size) = exponent.strip_prefix('-').map_or(('+', exponent), |size| ('-', size));
-    write!(out, "{digits}e{sign}{size:0>2}").expect("a string takes everything");
+    fn begin_array_value<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        writer.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Shaping {
         let prompt = self.with_suffix(text);
         match self.prompt_format {
             PromptFormat::Raw => Ok(prompt),
-            PromptFormat::ChatTemplate => render(prompt, tokenizer),
+            PromptFormat::ChatTemplate => render(&prompt, tokenizer),
         }
     }
 
@@ -122,7 +122,7 @@ impl Shaping {
 }
 
 /// The prompt as a user's only message.
-fn render(prompt: String, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
+fn render(prompt: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
     let message =
         JsonObject::from_iter([("role".into(), json!("user")), ("content".into(), json!(prompt))]);
     let rendered = tokenizer.apply_chat_template(&[message])?;
@@ -134,3 +134,40 @@ fn render(prompt: String, tokenizer: &dyn Tokenizer) -> Result<String, Tokenizer
 
 /// What a prompt of the completion style ends with; a suffix goes before it.
 const ASSISTANT: &str = "Assistant:";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn suffixed(suffix: &str, text: &str, expected: &str) {
+        let shaping = Shaping { prompt_suffix: suffix.to_owned(), ..Shaping::default() };
+        assert_eq!(shaping.with_suffix(text), expected);
+    }
+
+    #[test]
+    fn a_suffix_goes_before_the_assistant() {
+        suffixed("", "Why? Assistant:", "Why? Assistant:");
+        suffixed(" Be brief. ", "Why? Assistant:", "Why?  Be brief. Assistant:");
+        suffixed("\n", "Why?", "Why?\nAssistant:");
+    }
+
+    #[test]
+    fn limits_include_their_bounds() {
+        let context_tokens = NonZero::new(10);
+        let shaping = Shaping { context_tokens, ..Shaping::default() };
+        assert!(shaping.fits(2, 2) && shaping.fits(2, 8));
+        assert!(!shaping.fits(1, 5) && !shaping.fits(5, 1) && !shaping.fits(3, 8));
+        assert!(Shaping::default().fits(u32::MAX, u32::MAX));
+    }
+
+    #[test]
+    fn an_output_of_three_tokens_is_refused() {
+        assert_eq!(
+            FixedOutput::new(3).unwrap_err().to_string(),
+            "a fixed output of 3 tokens is too small; ask for 4 or more"
+        );
+        assert!(serde_json::from_str::<FixedOutput>("3").is_err());
+        assert_eq!(FixedOutput::new(4).map(FixedOutput::tokens), Ok(4));
+    }
+}

@@ -31,12 +31,28 @@ impl DatasetSpec {
     /// Fewer samples than asked for are no error, because they are none to SGLang; none at all
     /// are.
     pub fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Result<Draw, DatasetError> {
-        match self {
+        let draw = match self {
             Self::Custom(spec) => spec.draw(count, context),
             Self::Openai(spec) => spec.draw(count, context),
             Self::Random(spec) => spec.draw(count, context),
             Self::Sharegpt(spec) => spec.draw(count, context),
-        }
+        }?;
+        if draw.samples.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
+    }
+
+    /// Why there is no sample, and what to do.
+    fn nothing(&self, count: usize, draw: &Draw) -> DatasetError {
+        let why = match self {
+            Self::Openai(_) => "no line that was read has \"messages\"",
+            _ if count == 0 => "none was asked for (--num-prompts)",
+            Self::Random(_) => "the file has no prompt that is not empty",
+            Self::Custom(_) | Self::Sharegpt(_) => {
+                "no conversation has two turns of two tokens or more that fit the context; is \
+                 --sharegpt-context-len too small?"
+            }
+        };
+        let skipped = draw.skipped.as_ref().map(|skipped| format!("; {skipped}"));
+        DatasetError::Nothing { reason: format!("{why}{}", skipped.unwrap_or_default()) }
     }
 
     /// The name under which SGLang knows it.

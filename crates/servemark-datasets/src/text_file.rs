@@ -9,9 +9,9 @@ use servemark_core::DatasetError;
 pub(crate) fn read(path: &Path) -> Result<String, DatasetError> {
     let read = |source| DatasetError::Read { path: path.to_owned(), source };
     String::from_utf8(fs::read(path).map_err(read)?).map_err(|error| {
-        let whole = error.utf8_error().valid_up_to();
-        let line = line_at(&String::from_utf8_lossy(&error.as_bytes()[..whole]), whole);
-        malformed(path, line, "not UTF-8".to_owned())
+        let readable =
+            String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        malformed(path, line_at(&readable, readable.len()), "not UTF-8".to_owned())
     })
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// The line in which the byte at `offset` lies, from one.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+    text[..offset].matches('\n').count() + 1
 }
 
 /// A line that is not what the data set expects.

@@ -1,0 +1,212 @@
+//! Files that are not what a data set expects, with what a person is told.
+
+use std::fs;
+use std::path::PathBuf;
+
+use servemark_core::DatasetError;
+use servemark_datasets::{
+    BadLine, CustomSpec, DatasetSpec, Draw, OpenaiSpec, RandomSpec, ShareGptSpec, Source,
+};
+use servemark_rng::RandomState;
+use tempfile::NamedTempFile;
+
+use crate::{draw, tokenizer};
+
+/// The ways to read a file.
+#[derive(Clone, Copy)]
+enum As {
+    Custom,
+    CustomSkipping,
+    Openai,
+    Random,
+    Sharegpt,
+}
+
+impl As {
+    fn spec(self, path: Option<PathBuf>) -> DatasetSpec {
+        match self {
+            Self::Custom | Self::CustomSkipping => {
+                let mut spec = CustomSpec::default();
+                spec.path = path;
+                if let Self::CustomSkipping = self {
+                    spec.on_bad_line = BadLine::Skip;
+                }
+                DatasetSpec::Custom(spec)
+            }
+            Self::Openai => {
+                let mut spec = OpenaiSpec::default();
+                spec.path = path;
+                DatasetSpec::Openai(spec)
+            }
+            Self::Random => {
+                let mut spec = RandomSpec::default();
+                spec.source = Source::Sharegpt { path };
+                DatasetSpec::Random(spec)
+            }
+            Self::Sharegpt => {
+                let mut spec = ShareGptSpec::default();
+                spec.path = path;
+                DatasetSpec::Sharegpt(spec)
+            }
+        }
+    }
+
+    fn draw(self, path: Option<PathBuf>, count: usize) -> Result<Draw, DatasetError> {
+        draw(&self.spec(path), count, tokenizer("gpt2"), &mut RandomState::seeded(42))
+    }
+}
+
+fn file(text: &[u8]) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    fs::write(&file, text).unwrap();
+    file
+}
+
+/// Reading `text` fails with `expected`, in which FILE stands for the file's path.
+#[track_caller]
+fn fails(reading: As, text: impl AsRef<[u8]>, expected: &str) {
+    let file = file(text.as_ref());
+    let error = reading.draw(Some(file.path().to_owned()), 10).unwrap_err();
+    assert_eq!(error.to_string(), expected.replace("FILE", &file.path().to_string_lossy()));
+}
+
+const TALK: &str = r#"{"conversations": [{"value": "How are you?"}, {"value": "Very well."}]}"#;
+
+#[test]
+fn a_data_set_without_a_file_says_what_to_do() {
+    let message = |reading: As| reading.draw(None, 10).unwrap_err().to_string();
+    let share_gpt = "needs a file: downloading ShareGPT from the hub is not built yet; pass its \
+         file with --dataset-path";
+    assert_eq!(message(As::Sharegpt), format!("the data set sharegpt {share_gpt}"));
+    assert_eq!(message(As::Random), format!("the data set random {share_gpt}"));
+    assert_eq!(
+        message(As::Custom),
+        "the data set custom needs a file: pass one with --dataset-path, a conversation as a JSON \
+         object on each line"
+    );
+    assert_eq!(
+        message(As::Openai),
+        "the data set openai needs a file: pass one with --dataset-path, a chat request as a JSON \
+         object on each line"
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    for reading in [As::Custom, As::Openai, As::Random, As::Sharegpt] {
+        let error = reading.draw(Some("/absent/file".into()), 10).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read /absent/file");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_json_is_named() {
+    let text = format!("{TALK}\n\n{{broken\n{TALK}\n");
+    let expected = "FILE:3: key must be a string at column 2";
+    fails(As::Custom, &text, expected);
+    fails(As::Openai, &text, expected);
+    fails(As::Custom, format!("{TALK}\r\n{TALK} {{}}"), "FILE:2: trailing characters at column 73");
+}
+
+#[test]
+fn an_array_that_is_no_json_is_named() {
+    let text = format!("[\n{TALK},\n{{broken\n]");
+    let expected = "FILE:3: key must be a string at line 3 column 2";
+    fails(As::Sharegpt, &text, expected);
+    fails(As::Random, &text, expected);
+    fails(As::Sharegpt, TALK, "FILE:1: invalid type: map, expected a sequence at line 1 column 0");
+    fails(As::Sharegpt, "", "FILE:1: EOF while parsing a value at line 1 column 0");
+}
+
+#[test]
+fn a_file_that_is_no_text_is_named() {
+    let mut text = format!("{TALK}\n").into_bytes();
+    text.extend(b"\"\xff\"");
+    for reading in [As::Custom, As::Openai, As::Random, As::Sharegpt] {
+        fails(reading, &text, "FILE:2: not UTF-8");
+    }
+}
+
+#[test]
+fn a_record_of_the_wrong_shape_is_named() {
+    fails(As::Custom, format!("{TALK}\n[1]"), "FILE:2: expected a JSON object");
+    fails(As::Custom, r#"{"conversation": 1}"#, "FILE:1: the conversation is no array");
+    fails(As::Custom, r#"{"conversation": ["a", "b"]}"#, "FILE:1: a turn is no JSON object");
+    fails(
+        As::CustomSkipping,
+        r#"{"conversation": [{"content": null, "value": "a"}, {}]}"#,
+        "FILE:1: the text of a turn is no string",
+    );
+    let array = |record: &str| format!("[\n{TALK},\n\n{record}]");
+    fails(As::Sharegpt, array("1"), "FILE:4: expected a JSON object");
+    fails(
+        As::Random,
+        array(r#"{"conversations": [{"value": "a"}, {"content": "b"}]}"#),
+        "FILE:4: a turn has no text under \"value\"",
+    );
+}
+
+#[test]
+fn a_chat_request_of_the_wrong_shape_is_named() {
+    let request = |keys: &str| format!(r#"{{"messages": [{{"role": "user"}}]{keys}}}"#);
+    fails(As::Openai, r#"{"messages": "hi"}"#, "FILE:1: \"messages\" is no array of objects");
+    fails(As::Openai, r#"{"messages": ["hi"]}"#, "FILE:1: \"messages\" is no array of objects");
+    let expected = "FILE:1: \"max_tokens\" is no token count: ";
+    for bad in ["null", "-1", "1.5", "\"9\"", "5000000000"] {
+        let text = request(&format!(r#", "max_tokens": {bad}"#));
+        fails(As::Openai, text, &format!("{expected}{bad}"));
+    }
+    fails(
+        As::Openai,
+        request(""),
+        "the data set openai counts the tokens of rendered messages, and this tokenizer has no \
+         chat template; give a tokenizer that has one (--tokenizer DIR)",
+    );
+}
+
+#[test]
+fn a_conversation_that_the_template_refuses_is_named() {
+    let file = file(b"\n{\"messages\": [{\"role\": \"user\", \"content\": 7}]}");
+    let spec = As::Openai.spec(Some(file.path().to_owned()));
+    let error = draw(&spec, 1, tokenizer("qwen2.5"), &mut RandomState::seeded(1)).unwrap_err();
+    let expected = format!("{}:2: the chat template does not render: ", file.path().display());
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+#[test]
+fn lines_are_skipped_only_when_asked_and_never_silently() {
+    let file = file(format!("{{\n{TALK}\nnonsense\n\n{TALK}").as_bytes());
+    let path = file.path().to_owned();
+    let drawn = As::CustomSkipping.draw(Some(path.clone()), 10).unwrap();
+    assert_eq!(drawn.samples.len(), 2);
+    let skipped = drawn.skipped.unwrap();
+    assert_eq!(
+        skipped.to_string(),
+        format!(
+            "lines left out: 2; the first is {}:1: EOF while parsing an object at column 1",
+            path.display()
+        )
+    );
+    assert_eq!((skipped.count, skipped.first_line), (2, 1));
+}
+
+#[test]
+fn a_draw_that_gives_nothing_says_why() {
+    let nothing = "the data set gave no request at all: ";
+    let too_short = "no conversation has two turns of two tokens or more that fit the context; is \
+         --sharegpt-context-len too small?";
+    fails(As::Sharegpt, "[]", &format!("{nothing}{too_short}"));
+    fails(
+        As::CustomSkipping,
+        "x",
+        &format!(
+            "{nothing}{too_short}; lines left out: 1; the first is FILE:1: expected value at \
+             column 1"
+        ),
+    );
+    fails(As::Random, "[]", &format!("{nothing}the file has no prompt that is not empty"));
+    fails(As::Openai, "{}", &format!("{nothing}no line that was read has \"messages\""));
+    let file = file(format!("[{TALK}]").as_bytes());
+    let error = As::Sharegpt.draw(Some(file.path().to_owned()), 0).unwrap_err();
+    assert_eq!(error.to_string(), format!("{nothing}none was asked for (--num-prompts)"));
+}

@@ -1,0 +1,136 @@
+//! Every case in `fixtures/sglang/datasets`, each recorded from the real client.
+
+use std::fs;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use servemark_core::{DatasetError, JsonObject, Prompt, Sample, TokenizerError};
+use servemark_datasets::{DatasetName, Draw, SpecError};
+use servemark_rng::RandomState;
+
+use crate::sglang_flags::Flags;
+use crate::{draw, fixture, tokenizer};
+
+#[derive(Deserialize)]
+struct Case {
+    argv: Vec<String>,
+    tokenizer: String,
+    #[serde(default)]
+    rows: Value,
+    #[serde(default)]
+    stdout: String,
+    error: Option<String>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+struct Row {
+    prompt: Prompt,
+    prompt_len: u32,
+    output_len: u32,
+    text_prompt_len: u32,
+    extra_request_body: JsonObject,
+}
+
+impl From<Sample> for Row {
+    fn from(sample: Sample) -> Self {
+        assert!(sample.headers.is_empty() && sample.vision_tokens == 0);
+        Self {
+            prompt: sample.prompt,
+            prompt_len: sample.prompt_tokens,
+            output_len: sample.output_tokens,
+            text_prompt_len: sample.text_tokens,
+            extra_request_body: sample.extra_body,
+        }
+    }
+}
+
+/// What became of a case.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Checked {
+    Drawn,
+    Refused,
+    /// Refused by SGLang for a reason that is not this crate's: seeds and flags.
+    NotOurs,
+    NotBuilt,
+}
+
+#[test]
+fn every_recorded_case_is_reproduced() {
+    let mut checked = Vec::new();
+    for entry in fs::read_dir(fixture("sglang/datasets")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let case: Case = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        checked.push(check(&name, case));
+    }
+    let count = |what| checked.iter().filter(|checked| **checked == what).count();
+    let drawn = (count(Checked::Drawn), count(Checked::Refused), count(Checked::NotOurs));
+    assert_eq!(drawn, (48, 4, 3), "a case was added or lost");
+}
+
+fn check(name: &str, case: Case) -> Checked {
+    let flags = Flags::new(case.argv);
+    if let Err(SpecError::NotBuilt(unbuilt)) = flags.name().parse::<DatasetName>() {
+        assert_eq!(unbuilt, flags.name());
+        return Checked::NotBuilt;
+    }
+    if let Some(error) = case.error {
+        return check_error(name, &flags, &case.tokenizer, &error);
+    }
+    let rows: Vec<Row> = serde_json::from_value(case.rows).unwrap();
+    check_rows(name, &flags, &case.tokenizer, &rows, &case.stdout);
+    Checked::Drawn
+}
+
+fn check_rows(name: &str, flags: &Flags, tokenizer: &str, rows: &[Row], stdout: &str) {
+    let drawn = run(flags, tokenizer);
+    if rows.is_empty() {
+        return assert!(matches!(drawn, Err(DatasetError::Nothing { .. })), "{name}");
+    }
+    let drawn = drawn.unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(drawn.summary.to_string(), stdout, "{name}");
+    assert_eq!(drawn.samples.len(), rows.len(), "{name}");
+    for (index, (sample, expected)) in drawn.samples.into_iter().zip(rows).enumerate() {
+        let found = Row::from(sample);
+        assert_eq!(&found, expected, "{name}, row {index}");
+        // Objects are equal in any order of their keys; the wire is not.
+        assert_eq!(in_order(&found), in_order(expected), "{name}, row {index}");
+    }
+}
+
+fn in_order(row: &Row) -> String {
+    json!([row.prompt, row.extra_request_body]).to_string()
+}
+
+fn run(flags: &Flags, folder: &str) -> Result<Draw, DatasetError> {
+    let mut random = RandomState::seeded(flags.seed().unwrap());
+    draw(&flags.spec().unwrap(), flags.count(), tokenizer(folder), &mut random)
+}
+
+fn check_error(name: &str, flags: &Flags, tokenizer: &str, error: &str) -> Checked {
+    match name {
+        "error_output_len_too_small" => {
+            assert_eq!(flags.spec(), Err(SpecError::OutputTooSmall(3)));
+        }
+        "error_ratio_above_one" => assert_eq!(flags.spec(), Err(SpecError::RangeRatio(1.5))),
+        "error_custom_missing_file" => {
+            assert!(matches!(run(flags, tokenizer), Err(DatasetError::Read { .. })));
+        }
+        "error_template_missing" => assert!(matches!(
+            run(flags, tokenizer),
+            Err(DatasetError::Tokenizer(TokenizerError::NoChatTemplate))
+        )),
+        // ShareGPT's spec has no way to ask for ids.
+        "error_sharegpt_tokenize_prompt" => {
+            assert!(flags.has("--tokenize-prompt"));
+            return Checked::NotOurs;
+        }
+        // A seed is the plan's to refuse.
+        "error_seed_negative" | "error_seed_too_large" => {
+            assert!(flags.seed().is_none_or(|seed| u32::try_from(seed).is_err()));
+            return Checked::NotOurs;
+        }
+        _ => panic!("{name} is not checked: {error}"),
+    }
+    Checked::Refused
+}

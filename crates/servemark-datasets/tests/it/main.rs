@@ -1,0 +1,43 @@
+//! Data sets against what the real SGLang 0.5.23 client drew, and against bad input.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod goldens;
+mod sglang_flags;
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use servemark_core::{DatasetError, DrawContext, NoProgress};
+use servemark_datasets::{DatasetSpec, Draw};
+use servemark_rng::RandomState;
+use servemark_tokenizer::HfTokenizer;
+
+fn fixture(path: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
+}
+
+/// A tokenizer of the fixtures, loaded once.
+fn tokenizer(folder: &str) -> &'static HfTokenizer {
+    const FOLDERS: [&str; 4] =
+        ["gpt2", "mistral-v1-spm-bpe", "qwen2.5", "spm-unigram-botchan-1000"];
+    static ALL: [LazyLock<HfTokenizer>; 4] = [
+        LazyLock::new(|| HfTokenizer::load(&fixture("tokenizers/gpt2")).unwrap()),
+        LazyLock::new(|| HfTokenizer::load(&fixture("tokenizers/mistral-v1-spm-bpe")).unwrap()),
+        LazyLock::new(|| HfTokenizer::load(&fixture("tokenizers/qwen2.5")).unwrap()),
+        LazyLock::new(|| {
+            HfTokenizer::load(&fixture("tokenizers/spm-unigram-botchan-1000")).unwrap()
+        }),
+    ];
+    &ALL[FOLDERS.iter().position(|known| *known == folder).unwrap()]
+}
+
+fn draw(
+    spec: &DatasetSpec,
+    count: usize,
+    tokenizer: &HfTokenizer,
+    random: &mut RandomState,
+) -> Result<Draw, DatasetError> {
+    spec.draw(count, &mut DrawContext::new(tokenizer, random, &NoProgress))
+}
