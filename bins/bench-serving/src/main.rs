@@ -1,3 +1,7 @@
 //! Online serving benchmark: SGLang's command line and ours.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    servemark_terminal::bench_serving()
+}

@@ -44,6 +44,18 @@ impl BackendSpec {
         }
     }
 
+    /// The same dialect for the model served under another name.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        let common = match &mut self {
+            Self::Generate(spec) => &mut spec.common,
+            Self::Completions(spec) => &mut spec.common,
+            Self::Chat(spec) => &mut spec.common,
+        };
+        common.model = model.into();
+        self
+    }
+
     /// The codec.
     pub fn build(&self) -> WireBackend {
         match self {

@@ -91,7 +91,7 @@ pub trait Sink {
 
 /// Every piece of output of one request, as columns: one push per piece, no allocation per piece
 /// once the expected length is reserved.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct DeltaLog {
     at: Vec<Stamp>,
@@ -167,6 +167,13 @@ impl DeltaLog {
     }
 }
 
+/// Two logs are equal if their rows are, whether or not a column was left out of a file.
+impl PartialEq for DeltaLog {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows().eq(other.rows())
+    }
+}
+
 fn all_unknown(tokens: &[Option<u32>]) -> bool {
     tokens.iter().all(Option::is_none)
 }
@@ -183,7 +190,7 @@ mod tests {
     fn round_trips(log: &DeltaLog, json: &str) {
         assert_eq!(serde_json::to_string(log).unwrap(), json);
         let back: DeltaLog = serde_json::from_str(json).unwrap();
-        assert!(back.rows().eq(log.rows()));
+        assert_eq!(&back, log);
     }
 
     #[test]

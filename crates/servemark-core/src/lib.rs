@@ -11,11 +11,13 @@ mod clock;
 mod dataset;
 mod delta;
 mod error;
+pub mod parallel;
 mod progress;
 mod record;
 mod recorder;
 mod run_log;
 mod sample;
+pub mod seconds;
 mod tokenizer;
 mod transport;
 

@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 mod timer_fd;
+#[cfg(not(target_os = "linux"))]
+mod wheel;
 
 /// A clock that can be waited for.
 pub trait Pacer: Clock + 'static {
@@ -19,7 +21,7 @@ pub trait Pacer: Clock + 'static {
 }
 
 /// Tokio's own clock and timer, up to two milliseconds late. It follows a paused clock, which is
-/// what tests want of it, and serves where there is nothing better.
+/// what tests want of it.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioPacer {
     start: Instant,
@@ -46,9 +48,10 @@ impl Pacer for TokioPacer {
     }
 }
 
+/// The best pacer of this system.
 #[cfg(target_os = "linux")]
 pub use timer_fd::TimerFdPacer as SystemPacer;
 
 /// The best pacer of this system.
 #[cfg(not(target_os = "linux"))]
-pub use TokioPacer as SystemPacer;
+pub use wheel::WheelPacer as SystemPacer;

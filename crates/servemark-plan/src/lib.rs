@@ -1,1 +1,16 @@
 //! A whole benchmark run as one serialisable value.
+//!
+//! A [`BenchPlan`] is made of the other crates' specs: each crate says what can be asked of it,
+//! and this one only puts the parts together and refuses combinations that cannot run. It knows no
+//! command line; a plan may as well come from a file. The plan travels in the run log's header
+//! without any secret, so that a result can be run again.
+
+mod error;
+mod output;
+mod plan;
+mod server;
+
+pub use error::PlanError;
+pub use output::{Layout, OutputSpec, ScoringSpec};
+pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
+pub use server::{ControlSpec, ProfileSpec, ServerSpec};

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use servemark_core::{Finish, Phase, Recorder, RequestError, Sample, Stamp, Transport};
 use servemark_pacer::Pacer;
@@ -41,6 +42,11 @@ impl<P: Pacer> Runner<P> {
     /// The time on this runner's clock.
     pub fn now(&self) -> Stamp {
         self.pacer.now()
+    }
+
+    /// Waits for `time`, on this runner's clock.
+    pub async fn wait(&self, time: Duration) {
+        self.pacer.until(self.now() + time).await;
     }
 
     /// Sends copies of `sample` all at once, through the same gate as the measurement. Says how

@@ -30,6 +30,19 @@ impl ArrivalSpec {
         Ok(Self::Poisson { requests_per_second: Rate::new(requests_per_second)? })
     }
 
+    /// Whether everything is due at once.
+    pub fn is_burst(&self) -> bool {
+        matches!(self, Self::Burst)
+    }
+
+    /// Requests per second in the long run; none if everything is due at once.
+    pub fn mean_rate(&self) -> Option<f64> {
+        match self {
+            Self::Burst => None,
+            Self::Poisson { requests_per_second } => Some(requests_per_second.per_second()),
+        }
+    }
+
     /// Draws when each of `count` requests is due.
     ///
     /// The state is the run's own, left where the data set's draws ended. A Poisson process takes

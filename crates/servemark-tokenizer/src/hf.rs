@@ -27,16 +27,32 @@ impl HfTokenizer {
     pub fn load(path: &Path) -> Result<Self, TokenizerError> {
         let folder = Folder::at(path)?;
         let config = folder.config()?;
-        let (file, mut tokenizer) = folder.tokenizer()?;
+        let (file, tokenizer) = folder.tokenizer()?;
+        let template = folder.chat_template(&config)?;
+        Self::assemble(file, tokenizer, &config, template)
+    }
+
+    /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
+    pub fn from_json(text: &str) -> Result<Self, TokenizerError> {
+        let file = Path::new("tokenizer.json");
+        let tokenizer = serde_json::from_str(text).map_err(unusable(file))?;
+        Self::assemble(file, tokenizer, &Config::default(), None)
+    }
+
+    fn assemble(
+        file: &Path,
+        mut tokenizer: Value,
+        config: &Config,
+        template: Option<String>,
+    ) -> Result<Self, TokenizerError> {
         // The reader takes the newest spelling only, and most published files are older.
         tokenizers::canonicalize_value(&mut tokenizer).map_err(unusable(file))?;
         let pipeline = tokenizers::from_json(&tokenizer.to_string()).map_err(unusable(file))?;
-        let template = folder.chat_template(&config)?;
         Ok(Self {
             vocab_size: vocab_size(&tokenizer),
-            wrapping: wrapping(&pipeline, &config, file)?,
+            wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
-            chat_template: template.map(|source| ChatTemplate::new(source, &config)),
+            chat_template: template.map(|source| ChatTemplate::new(source, config)),
             pipeline,
         })
     }

@@ -1,0 +1,172 @@
+//! Work on all cores that gives its results in the order of its input.
+//!
+//! Whoever draws random numbers does it before or after; nothing in here may.
+
+use std::num::NonZero;
+use std::{panic, thread};
+
+use crate::Progress;
+
+/// `work` on every item, on all cores; results in the order of the items.
+pub fn map<T, R>(
+    name: &str,
+    items: &[T],
+    progress: &dyn Progress,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R>
+where
+    T: Sync,
+    R: Send,
+{
+    let task = Task::begin(progress, name, items.len());
+    spread(items, work, |results| task.advance(results.len()))
+}
+
+/// The first `count` things that `work` makes of the items, in order.
+///
+/// Items behind the last one that is needed may be worked on, because a block is done at a time,
+/// but neither their results nor their errors are seen.
+pub fn first<T, R, E>(
+    name: &str,
+    items: &[T],
+    count: usize,
+    progress: &dyn Progress,
+    work: impl Fn(&T) -> Result<Option<R>, E> + Sync,
+) -> Result<Vec<R>, E>
+where
+    T: Sync,
+    R: Send,
+    E: Send,
+{
+    let task = Task::begin(progress, name, count.min(items.len()));
+    let tell = |results: &[Result<Option<R>, E>]| {
+        task.advance(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count());
+    };
+    let mut found = Vec::new();
+    let mut rest = items;
+    while found.len() < count && !rest.is_empty() {
+        let missing = count - found.len();
+        let (block, later) = rest.split_at(block_size(missing).min(rest.len()));
+        rest = later;
+        let made = spread(block, &work, tell).into_iter().filter_map(Result::transpose);
+        found.extend(made.take(missing).collect::<Result<Vec<R>, E>>()?);
+    }
+    Ok(found)
+}
+
+/// How many items to work on at once when `missing` things are wanted: some will give nothing.
+fn block_size(missing: usize) -> usize {
+    missing.saturating_add(missing / 8 + 16)
+}
+
+/// A share of the items for each core, its results told in about fifty steps.
+fn spread<T, R>(items: &[T], work: impl Fn(&T) -> R + Sync, tell: impl Fn(&[R]) + Sync) -> Vec<R>
+where
+    T: Sync,
+    R: Send,
+{
+    let work_share = |share: &[T]| -> Vec<R> {
+        let steps = share.chunks(share.len().div_ceil(50));
+        steps.flat_map(|step| told(step.iter().map(&work).collect(), &tell)).collect()
+    };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let shares = items.chunks(items.len().div_ceil(cores).max(1));
+    thread::scope(|scope| {
+        let workers: Vec<_> = shares.map(|share| scope.spawn(|| work_share(share))).collect();
+        let done = workers.into_iter().map(|worker| worker.join());
+        done.flat_map(|results| results.unwrap_or_else(|panic| panic::resume_unwind(panic)))
+            .collect()
+    })
+}
+
+fn told<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
+    tell(&results);
+    results
+}
+
+/// A piece of work that is over when this is dropped, however it ends.
+struct Task<'a>(&'a dyn Progress);
+
+impl<'a> Task<'a> {
+    fn begin(progress: &'a dyn Progress, name: &str, total: usize) -> Self {
+        progress.begin(name, total as u64);
+        Self(progress)
+    }
+
+    fn advance(&self, steps: usize) {
+        self.0.advance(steps as u64);
+    }
+}
+
+impl Drop for Task<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::NoProgress;
+
+    /// What was begun, how far it went, and whether it ended.
+    #[derive(Default)]
+    struct Told(Mutex<(u64, u64, bool)>);
+
+    impl Progress for Told {
+        fn begin(&self, _work: &str, total: u64) {
+            self.0.lock().unwrap().0 = total;
+        }
+        fn advance(&self, steps: u64) {
+            self.0.lock().unwrap().1 += steps;
+        }
+        fn end(&self) {
+            self.0.lock().unwrap().2 = true;
+        }
+    }
+
+    #[test]
+    fn results_keep_the_order_and_every_step_is_told() {
+        for length in [0_u64, 1, 2, 7, 1000] {
+            let items: Vec<u64> = (0..length).collect();
+            let told = Told::default();
+            assert_eq!(map("counting", &items, &told, |item| *item), items);
+            assert_eq!(told.0.into_inner().unwrap(), (length, length, true));
+        }
+    }
+
+    /// Odd numbers below 200, and an error from there on.
+    fn odd(item: &u32) -> Result<Option<u32>, u32> {
+        if *item >= 200 { Err(*item) } else { Ok((item % 2 == 1).then_some(*item)) }
+    }
+
+    #[track_caller]
+    fn finds(items: u32, count: usize, expected: Result<u32, u32>) {
+        let items: Vec<u32> = (0..items).collect();
+        let expected = expected.map(|last| (1..=last).step_by(2).collect());
+        assert_eq!(first("searching", &items, count, &NoProgress, odd), expected);
+    }
+
+    #[test]
+    fn the_first_are_the_first() {
+        finds(1000, 0, Ok(0));
+        finds(1000, 1, Ok(1));
+        finds(1000, 50, Ok(99));
+        finds(10, 100, Ok(9));
+    }
+
+    #[test]
+    fn an_error_counts_only_if_it_is_reached() {
+        finds(1000, 100, Ok(199));
+        finds(1000, 101, Err(200));
+    }
+
+    #[test]
+    fn work_that_fails_is_over_too() {
+        let told = Told::default();
+        assert_eq!(first("searching", &[500], 1, &told, odd), Err(500));
+        assert_eq!(told.0.into_inner().unwrap(), (1, 0, true));
+    }
+}

@@ -1,0 +1,34 @@
+//! Plans that cannot run.
+
+use servemark_backends::BackendName;
+use servemark_datasets::DatasetName;
+use thiserror::Error;
+
+/// Why a plan cannot run.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Nothing would be sent.
+    #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]
+    NoRequests,
+    /// Conversations for a route that takes text.
+    #[error(
+        "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \
+         choose a chat backend (--backend sglang-oai-chat, vllm-chat or lmdeploy-chat)"
+    )]
+    NeedsChat {
+        /// The data set.
+        dataset: DatasetName,
+        /// The backend.
+        backend: BackendName,
+    },
+    /// Token ids for a route that takes messages.
+    #[error(
+        "the backend {backend} sends chat messages, which cannot be token ids; leave \
+         --tokenize-prompt out or choose --backend sglang"
+    )]
+    IdsInChat {
+        /// The backend.
+        backend: BackendName,
+    },
+}

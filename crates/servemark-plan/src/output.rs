@@ -1,0 +1,57 @@
+//! What is made of a run, and where it goes.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use servemark_metrics::Slo;
+
+/// What is made of a run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ScoringSpec {
+    /// The objectives that a request must meet to be good.
+    pub slos: Vec<Slo>,
+    /// The tables, in the order in which they are printed.
+    pub layouts: Vec<Layout>,
+    /// The largest share of failed requests with which the run still counts as done; if more fail,
+    /// the program says so with its exit code.
+    pub tolerated_failures: f64,
+}
+
+impl Default for ScoringSpec {
+    fn default() -> Self {
+        Self {
+            slos: Vec::new(),
+            layouts: vec![Layout::Sglang, Layout::Native],
+            tolerated_failures: ALL_BUT_ONE,
+        }
+    }
+}
+
+/// Whose table.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Layout {
+    /// Ours.
+    Native,
+    /// SGLang 0.5.23's.
+    Sglang,
+}
+
+/// Where the run and its result go.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OutputSpec {
+    /// The run log; without one the run is kept in memory only.
+    pub run_log: Option<PathBuf>,
+    /// The peer's result file, to which a line is appended.
+    pub result_file: Option<PathBuf>,
+    /// Whether that line holds every request.
+    pub details: bool,
+}
+
+/// SGLang's client never fails for failed requests; ours does when not one succeeded.
+const ALL_BUT_ONE: f64 = 1.0 - f64::EPSILON;

@@ -1,0 +1,115 @@
+//! The plan and what it sends.
+
+use serde::{Deserialize, Serialize};
+use servemark_backends::{BackendName, BackendSpec, Route};
+use servemark_core::JsonObject;
+use servemark_datasets::{DatasetName, DatasetSpec, PromptForm, RandomSpec};
+use servemark_runner::LoadSpec;
+use servemark_tokenizer::TokenizerSpec;
+
+use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};
+
+/// A whole benchmark run.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct BenchPlan {
+    /// Who is asked.
+    pub server: ServerSpec,
+    /// What is asked of it besides answers.
+    pub control: ControlSpec,
+    /// The server's habits, by name.
+    pub backend: BackendName,
+    /// How its route is spoken.
+    pub wire: BackendSpec,
+    /// Which model.
+    pub model: ModelSpec,
+    /// What is sent.
+    pub workload: WorkloadSpec,
+    /// When it is sent.
+    pub load: LoadSpec,
+    /// What is made of it.
+    pub scoring: ScoringSpec,
+    /// Where that goes.
+    pub output: OutputSpec,
+    /// What a peer's result file repeats of its command line, in the peer's order.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub echo: JsonObject,
+}
+
+/// Which model, by the names that its users have for it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ModelSpec {
+    /// The model; the first that the server lists where none is given.
+    pub name: Option<String>,
+    /// The name that requests carry; the model's own where none is given.
+    pub served_name: Option<String>,
+    /// Where the tokenizer is; where none is given, what the server says of itself, else the
+    /// model's name.
+    pub tokenizer: Option<TokenizerSpec>,
+}
+
+/// What is sent.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkloadSpec {
+    /// Where samples come from.
+    pub dataset: DatasetSpec,
+    /// How many are drawn at most.
+    pub requests: usize,
+    /// The seed of every draw.
+    pub seed: u32,
+}
+
+impl WorkloadSpec {
+    /// So many samples of a data set, drawn with SGLang's default seed.
+    pub fn new(dataset: DatasetSpec, requests: usize) -> Self {
+        Self { dataset, requests, seed: 42 }
+    }
+}
+
+impl BenchPlan {
+    /// A plan with the usual settings for all that is not given.
+    pub fn new(
+        server: ServerSpec,
+        backend: BackendName,
+        wire: BackendSpec,
+        workload: WorkloadSpec,
+        load: LoadSpec,
+    ) -> Self {
+        Self {
+            server,
+            control: ControlSpec::default(),
+            backend,
+            wire,
+            model: ModelSpec::default(),
+            workload,
+            load,
+            scoring: ScoringSpec::default(),
+            output: OutputSpec::default(),
+            echo: JsonObject::new(),
+        }
+    }
+
+    /// Refuses what cannot run, before anything is opened or sent.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.workload.requests == 0 {
+            return Err(PlanError::NoRequests);
+        }
+        let route = self.backend.route();
+        match &self.workload.dataset {
+            DatasetSpec::Openai(_) if route != Route::Chat => {
+                Err(PlanError::NeedsChat { dataset: DatasetName::Openai, backend: self.backend })
+            }
+            DatasetSpec::Random(RandomSpec { form: PromptForm::TokenIds, .. })
+                if route == Route::Chat =>
+            {
+                Err(PlanError::IdsInChat { backend: self.backend })
+            }
+            _ => Ok(()),
+        }
+    }
+}

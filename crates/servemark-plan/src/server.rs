@@ -1,0 +1,83 @@
+//! Who is asked, and what is asked of it besides answers.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use servemark_client::TargetSpec;
+use servemark_core::JsonObject;
+use servemark_mock::MockSpec;
+
+/// Who is asked.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServerSpec {
+    /// A server that runs already.
+    At(TargetSpec),
+    /// The bundled simulator, started for the run and stopped after it.
+    Simulated(MockSpec),
+}
+
+/// What is asked of the server around the measurement.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ControlSpec {
+    /// How long to wait until it is ready; zero does not ask.
+    #[serde(with = "servemark_core::seconds")]
+    pub ready_timeout: Duration,
+    /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
+    #[serde(with = "flush")]
+    pub flush_cache: Option<Duration>,
+    /// How long to let it rest between the warm-up and the measurement; SGLang's client waits a
+    /// second.
+    #[serde(with = "servemark_core::seconds")]
+    pub settle: Duration,
+    /// Whether its profiler runs during the measurement.
+    pub profile: Option<ProfileSpec>,
+}
+
+impl Default for ControlSpec {
+    fn default() -> Self {
+        Self {
+            ready_timeout: Duration::from_secs(60),
+            flush_cache: None,
+            settle: Duration::from_secs(1),
+            profile: None,
+        }
+    }
+}
+
+/// What the server's profiler is told.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ProfileSpec {
+    /// When it is started.
+    pub start: JsonObject,
+    /// When it is stopped; it stops by itself where this is absent.
+    pub stop: Option<JsonObject>,
+}
+
+mod flush {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize, Serialize)]
+    struct Seconds(#[serde(with = "servemark_core::seconds")] Duration);
+
+    #[expect(clippy::ref_option, reason = "serde hands fields by reference")]
+    pub(super) fn serialize<S: Serializer>(
+        timeout: &Option<Duration>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        timeout.map(Seconds).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Seconds>::deserialize(from)?.map(|seconds| seconds.0))
+    }
+}

@@ -1,0 +1,40 @@
+//! The bodies of the binaries.
+
+use std::env::args_os;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use servemark::ExitCode as Code;
+use servemark_cli::{Environment, Invocation, UsageError, door as command_line, sglang};
+
+use crate::{screen, serve};
+
+/// The body of `bench-serving`.
+pub fn bench_serving() -> ExitCode {
+    answer(|args, environment| {
+        sglang::parse("bench-serving", args, environment).map(Invocation::Sglang)
+    })
+}
+
+/// The body of `servemark`.
+pub fn door() -> ExitCode {
+    answer(command_line::parse)
+}
+
+fn answer(
+    parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
+) -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().init();
+    let args = args_os().skip(1).collect();
+    match parse(args, &Environment::from_process()) {
+        Ok(invocation) => serve::invoked(invocation).into(),
+        Err(usage) if usage.is_help() => {
+            screen::print(&usage.to_string());
+            Code::Ok.into()
+        }
+        Err(usage) => {
+            screen::complain(&usage.to_string());
+            Code::Usage.into()
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What a person at a terminal sees of a run: news, progress, tables and exit codes.
+//!
+//! This is the body of the serving binaries, so that each of them is a few lines. Tables go to
+//! standard output and everything else to standard error. Nothing here is on the measured path:
+//! the progress bar looks at counters ten times a second and the news come between the stages.
+
+mod entry;
+mod screen;
+mod serve;
+mod ticker;
+
+pub use entry::{bench_serving, door};

@@ -1,0 +1,93 @@
+//! Where text goes: tables to standard output, all the rest to standard error.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use servemark::core::Progress;
+use servemark::{Audience, Live, News};
+
+use crate::ticker::Ticker;
+
+/// Shows a run to a person.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    bars: bool,
+    live: Arc<Live>,
+    preparation: Mutex<Option<ProgressBar>>,
+    ticker: Mutex<Option<Ticker>>,
+}
+
+impl Screen {
+    /// A screen with progress bars, as far as standard error is a terminal, or one without.
+    pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
+        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default() }
+    }
+
+    fn bar(&self, total: u64, template: &str) -> ProgressBar {
+        let target =
+            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let style = ProgressStyle::with_template(template).expect("the template is ours");
+        ProgressBar::with_draw_target(Some(total), target).with_style(style.progress_chars("=> "))
+    }
+
+    fn measure(&self, requests: usize) {
+        let bar = self.bar(requests as u64, MEASURING);
+        let ticker = (!bar.is_hidden()).then(|| Ticker::start(bar, Arc::clone(&self.live)));
+        *lock(&self.ticker) = ticker;
+    }
+}
+
+impl Audience for Screen {
+    fn tell(&self, news: &News<'_>) {
+        match news {
+            News::Measuring { requests } => self.measure(*requests),
+            News::Measured => drop(lock(&self.ticker).take()),
+            _ => complain(&news.to_string()),
+        }
+    }
+}
+
+impl Progress for Screen {
+    fn begin(&self, work: &str, total: u64) {
+        let bar = self.bar(total, PREPARING);
+        bar.set_message(work.to_owned());
+        *lock(&self.preparation) = Some(bar);
+    }
+
+    fn advance(&self, steps: u64) {
+        if let Some(bar) = lock(&self.preparation).as_ref() {
+            bar.inc(steps);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = lock(&self.preparation).take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// A line for standard error.
+#[expect(clippy::print_stderr, reason = "this is the screen")]
+pub(crate) fn complain(line: &str) {
+    eprintln!("{}", line.trim_end());
+}
+
+/// Text for standard output.
+pub(crate) fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+/// Bytes for standard output. Whoever closed it has seen enough.
+pub(crate) fn print_bytes(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const PREPARING: &str = "{msg} [{bar:40}] {pos}/{len} [{elapsed}<{eta}]";
+const MEASURING: &str = "{percent:>3}% [{bar:40}] {pos}/{len} [{elapsed}<{eta}, {per_sec}, {msg}]";

@@ -1,0 +1,94 @@
+//! What a command line asked for, done.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use servemark::core::RunLog;
+use servemark::plan::{OutputSpec, ScoringSpec};
+use servemark::report::SglangOptions;
+use servemark::{ExecuteError, ExitCode, Run, Session, execute, stop_on_ctrl_c, verdict};
+use servemark_cli::{Invocation, Parsed, ScoreArgs};
+
+use crate::screen::{self, Screen};
+
+/// Does what was asked for and says how it went.
+pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
+    let done = match invocation {
+        Invocation::Sglang(parsed) => bench(*parsed),
+        Invocation::Score(args) => score(&args),
+        _ => unreachable!("every invocation is served"),
+    };
+    done.unwrap_or_else(|error| {
+        screen::complain(&format!("error: {error:#}"));
+        exit_code(&error)
+    })
+}
+
+fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
+    for warning in &parsed.warnings {
+        screen::complain(&format!("warning: {warning}"));
+    }
+    if parsed.plan_only {
+        screen::print(&format!("{}\n", pretty(&parsed.plan)?));
+        return Ok(ExitCode::Ok);
+    }
+    let live = Arc::default();
+    let screen = Screen::new(parsed.progress, Arc::clone(&live));
+    let mut session = Session::new(Arc::new(screen));
+    session.live = live;
+    session.credentials = parsed.credentials;
+    stop_on_ctrl_c(session.stop.clone(), Arc::clone(&session.live))?;
+    let run = execute(&parsed.plan, &session)?;
+    report(&run, &parsed.plan.scoring, &parsed.plan.output)
+}
+
+/// The tables first: whatever fails after them, the numbers were shown.
+fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
+    show(&run.log, scoring)?;
+    if let Some(path) = &output.result_file {
+        append(&run.log, scoring, output.details, path)?;
+    }
+    match (&run.run_log_error, &run.run_log) {
+        (Some(error), _) => {
+            complain_whole(error);
+            Ok(ExitCode::Internal)
+        }
+        (None, Some(path)) => {
+            screen::complain(&format!("Run log: {}", path.display()));
+            Ok(verdict(&run.log, scoring))
+        }
+        (None, None) => Ok(verdict(&run.log, scoring)),
+    }
+}
+
+fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
+    let log = RunLog::read(&args.run_log)?;
+    let mut scoring = servemark::scoring_of(&log).unwrap_or_default();
+    if let Some(layouts) = &args.layouts {
+        scoring.layouts.clone_from(layouts);
+    }
+    if let Some(slos) = &args.slos {
+        scoring.slos.clone_from(slos);
+    }
+    show(&log, &scoring)?;
+    if let Some(path) = &args.result_file {
+        append(&log, &scoring, args.output_details, path)?;
+    }
+    Ok(ExitCode::Ok)
+}
+
+fn show(log: &RunLog, scoring: &ScoringSpec) -> anyhow::Result<()> {
+    let mut tables = Vec::new();
+    servemark::write_tables(log, scoring, &mut tables)?;
+    screen::print_bytes(&tables);
+    Ok(())
+}
+
+fn append(log: &RunLog, scoring: &ScoringSpec, details: bool, path: &Path) -> anyhow::Result<()> {
+    let options = SglangOptions::default();
+    let options = if details { options.with_output_details() } else { options };
+    servemark::append_result(log, scoring, options, path)
+        .with_context(|| format!("cannot append the result to {}", path.display()))
+}

@@ -1,0 +1,47 @@
+//! Moves the progress bar of a measurement, from a thread of its own.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use servemark::Live;
+
+/// Looks at a run's counters now and then and draws them, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Ticker {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    pub(crate) fn start(bar: ProgressBar, live: Arc<Live>) -> Self {
+        let (stop, stopped) = channel();
+        let thread = spawn(move || {
+            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                draw(&bar, &live);
+            }
+            draw(&bar, &live);
+            bar.finish();
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A bar that could not be drawn is no reason to lose a run.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, live: &Live) {
+    bar.set_position(live.finished());
+    bar.set_message(format!("{} in flight, {} failed", live.in_flight(), live.failed()));
+}
+
+const PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,73 @@
+//! What is learned when the requests are done: off the clock, and never at the cost of a record.
+
+use servemark_core::{
+    Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer, TokenizerError, parallel,
+};
+use servemark_plan::BenchPlan;
+use servemark_runner::Stop;
+
+use crate::audience::News;
+use crate::server::Server;
+use crate::stage::Measured;
+use crate::{ExecuteError, Session};
+
+/// Asks the server about itself, and the simulator for the truth.
+pub(crate) async fn ask(
+    plan: &BenchPlan,
+    session: &Session,
+    server: &Server,
+    measured: Measured,
+) -> Footer {
+    let mut footer = Footer::default();
+    footer.ended = measured.ended;
+    footer.client = Some(measured.cost);
+    footer.interrupted = session.stop.signal().is(Stop::Drain);
+    footer.truth = server.take_truth();
+    match server.control.server_info().await {
+        Ok(info) => {
+            footer.accept_length = info.accept_length().filter(|_| plan.backend.is_sglang());
+            footer.server_info = Some(info.value().clone());
+        }
+        // Only SGLang's servers have this route.
+        Err(error) if plan.backend.is_sglang() => {
+            let reason = error.to_string();
+            session.tell(&News::Missed { what: "ask the server about itself", reason });
+        }
+        Err(_) => {}
+    }
+    footer
+}
+
+/// Counts every output again with our tokenizer, on all cores.
+pub(crate) fn count(
+    session: &Session,
+    tokenizer: &dyn Tokenizer,
+    records: &[RequestRecord],
+) -> Result<Vec<Retokenized>, ExecuteError> {
+    let measured: Vec<&RequestRecord> =
+        records.iter().filter(|record| record.phase == Phase::Measure).collect();
+    let counts =
+        parallel::map("counting output tokens", &measured, session.audience.as_ref(), |record| {
+            recount(tokenizer, record)
+        });
+    let mut counts = counts.into_iter().collect::<Result<Vec<_>, TokenizerError>>()?;
+    counts.sort_by_key(|count| count.index);
+    Ok(counts)
+}
+
+/// The pieces are counted one by one as well: where the wire gives no counts, that is how many
+/// tokens each arrival stands for.
+fn recount(
+    tokenizer: &dyn Tokenizer,
+    record: &RequestRecord,
+) -> Result<Retokenized, TokenizerError> {
+    let tokens = tokenizer.count(&record.text, SpecialTokens::Omit)?;
+    let counted_by_wire = record.deltas.rows().all(|row| row.tokens.is_some());
+    let pieces = if counted_by_wire {
+        Vec::new()
+    } else {
+        let pieces = record.pieces().map(|(_, text)| tokenizer.count(text, SpecialTokens::Omit));
+        pieces.collect::<Result<Vec<_>, _>>()?
+    };
+    Ok(Retokenized::new(record.index, tokens, pieces))
+}

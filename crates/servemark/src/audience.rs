@@ -1,0 +1,196 @@
+//! Who watches a run, and what they are told.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use servemark_core::{Phase, Progress, RunLogError};
+use servemark_datasets::{SkippedLines, Summary};
+
+/// Watches a run: hears the [`News`], sees the progress of long preparations, and may look at the
+/// [`Live`] counters whenever it likes. Nothing that it does touches the measured path.
+pub trait Audience: Progress {
+    /// Something happened.
+    fn tell(&self, news: &News<'_>);
+}
+
+/// Nobody watches.
+impl Audience for servemark_core::NoProgress {
+    fn tell(&self, _news: &News<'_>) {}
+}
+
+/// What happens around the requests of a run. [`Display`](fmt::Display) gives a line for a person,
+/// in SGLang's words where it has some.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum News<'a> {
+    /// The target is the bundled simulator.
+    Simulating {
+        /// Where it listens.
+        url: &'a str,
+    },
+    /// The server is asked until it is ready.
+    WaitingForServer {
+        /// What is asked.
+        url: &'a str,
+        /// How long at most.
+        patience: Duration,
+    },
+    /// It is ready.
+    ServerReady {
+        /// After how long.
+        after: Duration,
+    },
+    /// The model was not named and the server was asked.
+    ModelFound {
+        /// Its name.
+        name: &'a str,
+    },
+    /// The samples are drawn.
+    Drawn {
+        /// What they are.
+        summary: Summary,
+        /// Lines of the file that were left out.
+        skipped: Option<&'a SkippedLines>,
+    },
+    /// The warm-up begins.
+    WarmingUp {
+        /// How many requests it has.
+        requests: usize,
+    },
+    /// It is over, and the measurement is next.
+    WarmedUp {
+        /// How many requests it had.
+        requests: usize,
+        /// How many of them failed.
+        failed: usize,
+    },
+    /// The server's prefix cache was emptied.
+    CacheFlushed,
+    /// The server's profiler does something.
+    Profiler(Profiler),
+    /// The measurement begins.
+    Measuring {
+        /// How many requests it has.
+        requests: usize,
+    },
+    /// The measurement is over.
+    Measured,
+    /// Something that the run can do without did not work.
+    Missed {
+        /// What.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The run log cannot be written any more. The run goes on in memory.
+    RunLogLost(&'a RunLogError),
+}
+
+/// What the server's profiler does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Profiler {
+    /// It runs.
+    Started,
+    /// It stopped.
+    Stopped,
+}
+
+impl fmt::Display for News<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulating { url } => {
+                write!(f, "The target is the bundled simulator at {url}, not a real server.")
+            }
+            Self::WaitingForServer { url, patience } => {
+                let seconds = patience.as_secs_f64();
+                write!(f, "Waiting up to {seconds}s for {url} to become ready...")
+            }
+            Self::ServerReady { after } => {
+                write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
+            }
+            Self::ModelFound { name } => write!(f, "The server serves {name}."),
+            Self::Drawn { summary, skipped } => drawn(f, summary, *skipped),
+            Self::WarmingUp { requests } => {
+                write!(f, "Starting warmup with {requests} sequences...")
+            }
+            Self::WarmedUp { requests, failed: 0 } => {
+                write!(
+                    f,
+                    "Warmup completed with {requests} sequences. Starting main benchmark run..."
+                )
+            }
+            Self::WarmedUp { requests, failed } => write!(
+                f,
+                "{failed} of {requests} warmup sequences failed. Starting main benchmark run..."
+            ),
+            Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
+            Self::Profiler(Profiler::Started) => f.write_str("Profiler started."),
+            Self::Profiler(Profiler::Stopped) => f.write_str("Profiler stopped."),
+            Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
+            Self::Measured => f.write_str("Measured."),
+            Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
+            Self::RunLogLost(error) => {
+                write!(f, "{error}; the run goes on and its report will be whole")
+            }
+        }
+    }
+}
+
+fn drawn(
+    f: &mut fmt::Formatter<'_>,
+    summary: &Summary,
+    skipped: Option<&SkippedLines>,
+) -> fmt::Result {
+    write!(f, "{}", summary.to_string().trim_end())?;
+    skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))
+}
+
+/// Counters of a run while it happens, for whoever wants to look.
+#[derive(Debug, Default)]
+pub struct Live {
+    measuring: AtomicBool,
+    started: AtomicU64,
+    finished: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Live {
+    /// Whether requests of the measurement are being sent or waited for.
+    pub fn is_measuring(&self) -> bool {
+        self.measuring.load(Relaxed)
+    }
+
+    /// Requests of the measurement that are over.
+    pub fn finished(&self) -> u64 {
+        self.finished.load(Relaxed)
+    }
+
+    /// Those of them that failed.
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Relaxed)
+    }
+
+    /// Requests of the measurement that are on their way.
+    pub fn in_flight(&self) -> u64 {
+        self.started.load(Relaxed).saturating_sub(self.finished())
+    }
+
+    pub(crate) fn measure(&self, measuring: bool) {
+        self.measuring.store(measuring, Relaxed);
+    }
+
+    pub(crate) fn count_start(&self, phase: Phase) {
+        if phase == Phase::Measure {
+            self.started.fetch_add(1, Relaxed);
+        }
+    }
+
+    pub(crate) fn count_end(&self, phase: Phase, success: bool) {
+        if phase == Phase::Measure {
+            self.failed.fetch_add(u64::from(!success), Relaxed);
+            self.finished.fetch_add(1, Relaxed);
+        }
+    }
+}

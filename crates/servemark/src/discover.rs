@@ -1,0 +1,89 @@
+//! What the plan leaves to the server to say: which model, and which tokenizer.
+
+use std::path::Path;
+
+use servemark_core::{Tokenizer, TokenizerError};
+use servemark_plan::BenchPlan;
+use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
+
+use crate::audience::News;
+use crate::server::Server;
+use crate::{ExecuteError, Session};
+
+/// The names that a run goes by.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// What requests call the model.
+    pub(crate) served: String,
+    /// Where its tokenizer is.
+    pub(crate) tokenizer: TokenizerSource,
+}
+
+/// Where a tokenizer is.
+#[derive(Clone, Debug)]
+pub(crate) enum TokenizerSource {
+    /// In this program, for the simulator.
+    Bundled,
+    /// Wherever this points.
+    At(TokenizerSpec),
+}
+
+impl TokenizerSource {
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Bundled => "bundled".to_owned(),
+            Self::At(spec) => spec.source().to_owned(),
+        }
+    }
+}
+
+/// Asks the server for what the plan does not name.
+pub(crate) async fn names(
+    plan: &BenchPlan,
+    session: &Session,
+    server: &Server,
+) -> Result<Names, ExecuteError> {
+    let model = match &plan.model.name {
+        Some(name) => name.clone(),
+        None => first_model(session, server).await?,
+    };
+    let tokenizer = tokenizer_source(plan, server, &model).await;
+    let served = plan.model.served_name.clone().unwrap_or(model);
+    Ok(Names { served, tokenizer })
+}
+
+/// Loads the tokenizer.
+pub(crate) fn tokenizer(source: &TokenizerSource) -> Result<Box<dyn Tokenizer>, TokenizerError> {
+    Ok(Box::new(match source {
+        TokenizerSource::Bundled => HfTokenizer::from_json(BUNDLED)?,
+        TokenizerSource::At(spec) => spec.load()?,
+    }))
+}
+
+async fn first_model(session: &Session, server: &Server) -> Result<String, ExecuteError> {
+    let models = server.control.models().await.map_err(ExecuteError::NotReady)?;
+    let Some(name) = models.into_iter().next() else {
+        return Err(ExecuteError::NoModel { url: server.url() });
+    };
+    session.audience.tell(&News::ModelFound { name: &name });
+    Ok(name)
+}
+
+/// The plan's word, else the simulator's, else an SGLang server's own if it is a folder here too,
+/// else the model's name.
+async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> TokenizerSource {
+    if let Some(spec) = &plan.model.tokenizer {
+        return TokenizerSource::At(spec.clone());
+    }
+    if server.is_simulated() {
+        return TokenizerSource::Bundled;
+    }
+    let info = server.control.model_info().await.ok();
+    let told = info.as_ref().and_then(|info| info.tokenizer());
+    let name = told.filter(|name| Path::new(name).exists()).unwrap_or(model);
+    TokenizerSource::At(TokenizerSpec::new(name))
+}
+
+/// The smallest real tokenizer of the fixtures: the simulator's words need no better one.
+const BUNDLED: &str =
+    include_str!("../../../fixtures/tokenizers/spm-unigram-botchan-1000/tokenizer.json");

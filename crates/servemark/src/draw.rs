@@ -1,0 +1,58 @@
+//! What is sent, and when: both drawn from one random state.
+
+use servemark_core::{DatasetError, DrawContext, Sample, Tokenizer};
+use servemark_plan::BenchPlan;
+use servemark_rng::RandomState;
+use servemark_schedule::Schedule;
+
+use crate::audience::News;
+use crate::server::Server;
+use crate::{ExecuteError, Session};
+
+/// What is sent, and when.
+#[derive(Debug)]
+pub(crate) struct Load {
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) schedule: Schedule,
+}
+
+/// Draws the samples and then, from where that leaves the random state, the arrivals. This is the
+/// order of SGLang's one global state, so both are its own for the same seed.
+pub(crate) fn load(
+    plan: &BenchPlan,
+    session: &Session,
+    server: &Server,
+    tokenizer: &dyn Tokenizer,
+) -> Result<Load, ExecuteError> {
+    let mut random = RandomState::seeded(plan.workload.seed.into());
+    let samples = samples(plan, session, tokenizer, &mut random)?;
+    let schedule = plan.load.arrivals.schedule(samples.len(), &mut random);
+    let samples = if server.is_simulated() { numbered(samples) } else { samples };
+    Ok(Load { samples, schedule })
+}
+
+fn samples(
+    plan: &BenchPlan,
+    session: &Session,
+    tokenizer: &dyn Tokenizer,
+    random: &mut RandomState,
+) -> Result<Vec<Sample>, ExecuteError> {
+    let audience = session.audience.as_ref();
+    let mut context = DrawContext::new(tokenizer, random, audience);
+    let draw = plan.workload.dataset.draw(plan.workload.requests, &mut context)?;
+    audience.tell(&News::Drawn { summary: draw.summary, skipped: draw.skipped.as_ref() });
+    if draw.samples.is_empty() {
+        let reason = "every row was left out; see the limits on lengths".to_owned();
+        return Err(DatasetError::Nothing { reason }.into());
+    }
+    Ok(draw.samples)
+}
+
+/// Tells the simulator which request is which, so that its truth can be matched.
+fn numbered(samples: Vec<Sample>) -> Vec<Sample> {
+    let number = |(index, mut sample): (usize, Sample)| {
+        sample.headers.push(("x-servemark-request".to_owned(), index.to_string()));
+        sample
+    };
+    samples.into_iter().enumerate().map(number).collect()
+}

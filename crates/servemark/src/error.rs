@@ -1,0 +1,103 @@
+//! Why a run did not come to its report, and what the program's exit code says of it.
+
+use std::io;
+
+use servemark_client::ClientError;
+use servemark_core::{DatasetError, RequestError, RunLogError, TokenizerError};
+use servemark_mock::MockError;
+use servemark_plan::PlanError;
+use thiserror::Error;
+
+/// Why a run did not come to its report.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExecuteError {
+    /// The plan cannot run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The target's description or its credentials are not usable, or the machine is too small.
+    #[error(transparent)]
+    Target(ClientError),
+    /// The server is not there, or not ready, or does not say what it serves.
+    #[error(transparent)]
+    NotReady(ClientError),
+    /// The server lists no model.
+    #[error("the server at {url} lists no model; name one with --model")]
+    NoModel {
+        /// Where it was asked.
+        url: String,
+    },
+    /// Nobody says where the tokenizer is.
+    #[error("no tokenizer: neither --tokenizer nor --model names one, and the server does not say")]
+    NoTokenizer,
+    /// The tokenizer cannot be loaded.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    /// The samples cannot be drawn.
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+    /// Not one warm-up request succeeded.
+    #[error("the warm-up failed, so nothing was measured: {0}")]
+    Warmup(RequestError),
+    /// The prefix cache could not be emptied.
+    #[error("the server's prefix cache could not be emptied (--flush-cache)")]
+    Flush(#[source] ClientError),
+    /// The run log cannot be opened.
+    #[error(transparent)]
+    RunLog(#[from] RunLogError),
+    /// The simulator cannot be started.
+    #[error("the bundled simulator does not start")]
+    Simulator(#[from] MockError),
+    /// The operating system refused a thread, a timer or a runtime.
+    #[error("the operating system refused what a run needs")]
+    Machine(#[source] io::Error),
+    /// The user stopped it before anything was measured.
+    #[error("stopped before anything was measured")]
+    Interrupted,
+}
+
+impl ExecuteError {
+    /// The program's exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Plan(_)
+            | Self::Target(_)
+            | Self::NoModel { .. }
+            | Self::NoTokenizer
+            | Self::Tokenizer(_)
+            | Self::Dataset(_) => ExitCode::Usage,
+            Self::NotReady(_) => ExitCode::NotReady,
+            Self::Warmup(_) => ExitCode::TooManyFailed,
+            Self::Interrupted => ExitCode::Interrupted,
+            Self::Flush(_) | Self::RunLog(_) | Self::Simulator(_) | Self::Machine(_) => {
+                ExitCode::Internal
+            }
+        }
+    }
+}
+
+/// What the programs' exit codes mean. They are public: scripts may rely on them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ExitCode {
+    /// The run came to its end.
+    Ok = 0,
+    /// Something is wrong with the program or the machine.
+    Internal = 1,
+    /// The command line, the plan or its input is wrong.
+    Usage = 2,
+    /// An objective or a baseline was missed.
+    GateFailed = 3,
+    /// The server was not ready.
+    NotReady = 4,
+    /// More requests failed than are tolerated.
+    TooManyFailed = 5,
+    /// The user stopped the run; what was measured is reported.
+    Interrupted = 130,
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(code as u8)
+    }
+}

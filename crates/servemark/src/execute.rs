@@ -1,0 +1,65 @@
+//! A plan, run: each stage of it in its order.
+
+use std::path::PathBuf;
+
+use servemark_core::{MonotonicClock, RunLog, RunLogError, unix_now};
+use servemark_plan::BenchPlan;
+
+use crate::audience::News;
+use crate::discover::{self, Names};
+use crate::journal::Journal;
+use crate::server::Server;
+use crate::stage::Stage;
+use crate::{ExecuteError, Session, afterwards, draw, facts};
+
+/// A run that came to its end, by itself or because it was stopped.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Run {
+    /// All that was seen.
+    pub log: RunLog,
+    /// Where it is on disk, if it was to be there.
+    pub run_log: Option<PathBuf>,
+    /// What kept the file from being whole. The log in memory is.
+    pub run_log_error: Option<RunLogError>,
+}
+
+/// Runs a plan, from waiting for the server to the closed run log, on a runtime of its own on the
+/// calling thread.
+pub fn execute(plan: &BenchPlan, session: &Session) -> Result<Run, ExecuteError> {
+    plan.check()?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ExecuteError::Machine)?
+        .block_on(run(plan, session))
+}
+
+async fn run(plan: &BenchPlan, session: &Session) -> Result<Run, ExecuteError> {
+    let clock = MonotonicClock::start();
+    let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
+    let server = Server::reach(plan, session, clock)?;
+    let names = session.unless_stopped(meet(plan, session, &server)).await?;
+    let tokenizer = discover::tokenizer(&names.tokenizer)?;
+    let load = draw::load(plan, session, &server, tokenizer.as_ref())?;
+    let header = facts::header(clock_started, plan, &server, &names, &load);
+    let journal = Journal::open(plan.output.run_log.as_deref(), header, session.live.clone())?;
+    let stage = Stage { plan, session, server: &server, names: &names, load: &load };
+    let measured = stage.perform(clock, &journal).await?;
+    let closing = journal.close();
+    let mut footer = afterwards::ask(plan, session, &server, measured).await;
+    footer.retokenized = afterwards::count(session, tokenizer.as_ref(), &closing.records)?;
+    let (log, run_log_error) = closing.finish(footer);
+    Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error })
+}
+
+/// Waits for the server and asks it what the plan does not say.
+async fn meet(plan: &BenchPlan, session: &Session, server: &Server) -> Result<Names, ExecuteError> {
+    let patience = plan.control.ready_timeout;
+    if !patience.is_zero() {
+        session.tell(&News::WaitingForServer { url: &server.url(), patience });
+        let after = server.control.wait_ready("/v1/models", patience).await;
+        session.tell(&News::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
+    }
+    discover::names(plan, session, server).await
+}

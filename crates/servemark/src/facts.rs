@@ -1,0 +1,37 @@
+//! What the run log's header says of a plan.
+
+use servemark_core::{Header, RunFacts};
+use servemark_plan::BenchPlan;
+
+use crate::discover::Names;
+use crate::draw::Load;
+use crate::server::Server;
+
+/// The header of a run whose clock started at `clock_started_unix_ns`.
+pub(crate) fn header(
+    clock_started_unix_ns: u64,
+    plan: &BenchPlan,
+    server: &Server,
+    names: &Names,
+    load: &Load,
+) -> Header {
+    let document = serde_json::to_value(plan).expect("a plan is plain data");
+    Header::new(clock_started_unix_ns, facts(plan, server, names, load), document)
+}
+
+fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFacts {
+    let mut facts = RunFacts::default();
+    facts.backend = plan.backend.to_string();
+    plan.backend.path().clone_into(&mut facts.api_path);
+    facts.target = server.url();
+    facts.model.clone_from(&names.served);
+    facts.tokenizer = names.tokenizer.name();
+    facts.dataset = plan.workload.dataset.name().to_string();
+    facts.requests = load.samples.len();
+    facts.seed = plan.workload.seed.into();
+    facts.request_rate = plan.load.arrivals.mean_rate();
+    facts.max_concurrency = plan.load.max_concurrency.map(Into::into);
+    facts.simulated = server.is_simulated();
+    facts.echo.clone_from(&plan.echo);
+    facts
+}

@@ -1,0 +1,88 @@
+//! Whoever is asked: a server that runs already, or the simulator, started for the run.
+
+use servemark_client::{Capacity, ServerControl, Target, TargetSpec, raise_nofile};
+use servemark_core::{MonotonicClock, Truth};
+use servemark_mock::MockServer;
+use servemark_plan::{BenchPlan, ServerSpec};
+
+use crate::audience::News;
+use crate::{ExecuteError, Session};
+
+/// Whoever is asked.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) target: Target,
+    pub(crate) control: ServerControl,
+    simulator: Option<MockServer>,
+}
+
+impl Server {
+    /// Makes sure that the machine holds the plan's connections, starts the simulator if it is the
+    /// target, and gets ready to speak. Nothing is sent yet.
+    pub(crate) fn reach(
+        plan: &BenchPlan,
+        session: &Session,
+        clock: MonotonicClock,
+    ) -> Result<Self, ExecuteError> {
+        raise_nofile().map_err(ExecuteError::Target)?;
+        check_capacity(plan)?;
+        let simulator = match &plan.server {
+            ServerSpec::Simulated(spec) => Some(MockServer::start(spec.clone())?),
+            _ => None,
+        };
+        let target = target_of(plan, session, simulator.as_ref())?;
+        let control = ServerControl::new(target.clone(), clock);
+        Ok(Self { target, control, simulator })
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        self.target.base_url().to_string()
+    }
+
+    /// Whether it is the simulator.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulator.is_some()
+    }
+
+    /// What the simulator really did since the truth was last taken.
+    pub(crate) fn take_truth(&self) -> Vec<Truth> {
+        let rows = self.simulator.as_ref().map(MockServer::take_truth).unwrap_or_default();
+        rows.into_iter().map(Truth::from).collect()
+    }
+}
+
+/// How many connections the plan is sure to need at once. Arrivals at a rate need as many as the
+/// server is slow, which nobody knows beforehand.
+pub(crate) fn connections(plan: &BenchPlan) -> Option<usize> {
+    let all = plan.workload.requests;
+    match plan.load.max_concurrency {
+        Some(limit) => Some(limit.get().min(all)),
+        None if plan.load.arrivals.is_burst() => Some(all),
+        None => None,
+    }
+}
+
+fn check_capacity(plan: &BenchPlan) -> Result<(), ExecuteError> {
+    // The simulator's ends of the connections are descriptors of this process too.
+    let ends = if matches!(plan.server, ServerSpec::Simulated(_)) { 2 } else { 1 };
+    let needed = connections(plan).unwrap_or(0) as u64 * ends;
+    Capacity::measure().check(needed).map_err(ExecuteError::Target)
+}
+
+fn target_of(
+    plan: &BenchPlan,
+    session: &Session,
+    simulator: Option<&MockServer>,
+) -> Result<Target, ExecuteError> {
+    let spec = match (&plan.server, simulator) {
+        (ServerSpec::At(spec), _) => spec.clone(),
+        (_, Some(simulator)) => {
+            let url = simulator.base_url();
+            session.audience.tell(&News::Simulating { url: &url });
+            TargetSpec::new(url.parse().map_err(ExecuteError::Target)?)
+        }
+        _ => unreachable!("whatever is not simulated is at an address"),
+    };
+    Target::new(&spec, session.credentials.clone()).map_err(ExecuteError::Target)
+}

@@ -1,0 +1,58 @@
+//! What a run is given besides its plan.
+
+use std::sync::Arc;
+
+use servemark_client::Credentials;
+use servemark_runner::{Stop, StopHandle};
+
+use crate::ExecuteError;
+use crate::audience::{Audience, Live, News};
+
+/// What a run is given besides its plan.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Session {
+    /// What the server wants to see.
+    pub credentials: Credentials,
+    /// Who watches.
+    pub audience: Arc<dyn Audience>,
+    /// Counters for whoever wants to look.
+    pub live: Arc<Live>,
+    /// How the run is stopped early.
+    pub stop: StopHandle,
+}
+
+impl Session {
+    /// A run that `audience` watches, with no credentials.
+    pub fn new(audience: Arc<dyn Audience>) -> Self {
+        Self {
+            credentials: Credentials::new(),
+            audience,
+            live: Arc::default(),
+            stop: StopHandle::new(),
+        }
+    }
+
+    pub(crate) fn tell(&self, news: &News<'_>) {
+        self.audience.tell(news);
+    }
+
+    /// The work, unless the user stops the run before it is done.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, ExecuteError>>,
+    ) -> Result<T, ExecuteError> {
+        let stop = self.stop.signal();
+        tokio::select! {
+            biased;
+            () = stop.reached(Stop::Drain) => Err(ExecuteError::Interrupted),
+            done = work => done,
+        }
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("live", &self.live).finish_non_exhaustive()
+    }
+}

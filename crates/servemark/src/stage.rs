@@ -1,0 +1,150 @@
+//! Everything between the drawn load and the last answer.
+
+use std::sync::Arc;
+
+use servemark_backends::WireBackend;
+use servemark_client::{ClientError, HttpTransport};
+use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
+use servemark_pacer::SystemPacer;
+use servemark_plan::BenchPlan;
+use servemark_runner::{CostMeter, Runner};
+
+use crate::audience::{News, Profiler};
+use crate::discover::Names;
+use crate::draw::Load;
+use crate::journal::Journal;
+use crate::server::{self, Server};
+use crate::{ExecuteError, Session};
+
+/// All that is on stage while requests are sent.
+pub(crate) struct Stage<'a> {
+    pub(crate) plan: &'a BenchPlan,
+    pub(crate) session: &'a Session,
+    pub(crate) server: &'a Server,
+    pub(crate) names: &'a Names,
+    pub(crate) load: &'a Load,
+}
+
+/// What is known when the last answer is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    /// What it cost the client.
+    pub(crate) cost: ClientCost,
+    /// When it was.
+    pub(crate) ended: Stamp,
+}
+
+type Transport = Arc<HttpTransport<WireBackend>>;
+
+impl Stage<'_> {
+    /// Warm-up and measurement.
+    pub(crate) async fn perform(
+        &self,
+        clock: MonotonicClock,
+        journal: &Journal,
+    ) -> Result<Measured, ExecuteError> {
+        let backend = self.plan.wire.clone().with_model(self.names.served.clone()).build();
+        let transport = Arc::new(HttpTransport::new(self.server.target.clone(), backend, clock));
+        let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
+        let stop = self.session.stop.signal();
+        let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
+        self.session.unless_stopped(self.set(&runner, &transport)).await?;
+        let cost = self.measure(clock, &runner, &transport).await;
+        let ended = clock.now();
+        self.stop_profiler().await;
+        Ok(Measured { cost, ended })
+    }
+
+    /// Everything between the drawn load and the first measured request.
+    async fn set(
+        &self,
+        runner: &Runner<SystemPacer>,
+        transport: &Transport,
+    ) -> Result<(), ExecuteError> {
+        self.warm_up(runner, transport).await?;
+        self.flush_cache().await?;
+        runner.wait(self.plan.control.settle).await;
+        self.start_profiler().await;
+        if let Some(connections) = server::connections(self.plan) {
+            let opened = transport.preconnect(connections).await;
+            self.missed("open connections ahead of the measurement", &opened);
+        }
+        self.server.take_truth();
+        Ok(())
+    }
+
+    async fn warm_up(
+        &self,
+        runner: &Runner<SystemPacer>,
+        transport: &Transport,
+    ) -> Result<(), ExecuteError> {
+        let warmup = self.plan.load.warmup;
+        let requests = warmup.requests;
+        if requests == 0 {
+            return Ok(());
+        }
+        self.session.tell(&News::WarmingUp { requests });
+        let outcomes = runner.warm_up(transport, &self.load.samples[0], warmup).await;
+        let mut errors: Vec<RequestError> = outcomes.into_iter().filter_map(Result::err).collect();
+        let failed = errors.len();
+        match errors.pop() {
+            Some(error) if failed == requests => Err(ExecuteError::Warmup(error)),
+            _ => {
+                self.session.tell(&News::WarmedUp { requests, failed });
+                Ok(())
+            }
+        }
+    }
+
+    async fn flush_cache(&self) -> Result<(), ExecuteError> {
+        let Some(timeout) = self.plan.control.flush_cache else { return Ok(()) };
+        let route = self.plan.backend.flush_path(timeout);
+        self.server.control.flush_cache(&route).await.map_err(ExecuteError::Flush)?;
+        self.session.tell(&News::CacheFlushed);
+        Ok(())
+    }
+
+    async fn start_profiler(&self) {
+        let Some(profile) = &self.plan.control.profile else { return };
+        let body = profile.start.clone().into();
+        let started = self.server.control.start_profile(&body).await;
+        if self.missed("start the profiler", &started) {
+            self.session.tell(&News::Profiler(Profiler::Started));
+        }
+    }
+
+    async fn stop_profiler(&self) {
+        let profile = self.plan.control.profile.as_ref();
+        if profile.is_some_and(|profile| profile.stop.is_some()) {
+            let stopped = self.server.control.stop_profile().await;
+            if self.missed("stop the profiler", &stopped) {
+                self.session.tell(&News::Profiler(Profiler::Stopped));
+            }
+        }
+    }
+
+    async fn measure(
+        &self,
+        clock: MonotonicClock,
+        runner: &Runner<SystemPacer>,
+        transport: &Transport,
+    ) -> ClientCost {
+        let Load { samples, schedule } = self.load;
+        self.session.tell(&News::Measuring { requests: samples.len() });
+        self.session.live.measure(true);
+        let meter = CostMeter::start(&clock);
+        runner.measure(transport, samples, schedule).await;
+        let cost = meter.stop(&clock);
+        self.session.live.measure(false);
+        self.session.tell(&News::Measured);
+        cost
+    }
+
+    /// Tells of something that the run can do without. Says whether it worked.
+    fn missed(&self, what: &'static str, done: &Result<(), ClientError>) -> bool {
+        if let Err(error) = done {
+            self.session.tell(&News::Missed { what, reason: error.to_string() });
+        }
+        done.is_ok()
+    }
+}

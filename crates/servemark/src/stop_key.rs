@@ -1,0 +1,37 @@
+//! Ctrl-C.
+
+use std::process::exit;
+use std::sync::Arc;
+
+use servemark_runner::{Stop, StopHandle};
+
+use crate::{ExecuteError, ExitCode, Live};
+
+/// Lets Ctrl-C stop the run: once to send no more and report what comes back, twice to report at
+/// once. Outside the measurement there is nothing to report, and the second time ends the program.
+///
+/// It listens on a thread of its own, so it works while samples are drawn, too.
+pub fn stop_on_ctrl_c(stop: StopHandle, live: Arc<Live>) -> Result<(), ExecuteError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(ExecuteError::Machine)?;
+    let listen = async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            let again = stop.level() == Stop::Now;
+            if stop.escalate() == Stop::Now && (again || !live.is_measuring()) {
+                quit();
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("ctrl-c".to_owned())
+        .spawn(move || runtime.block_on(listen))
+        .map(drop)
+        .map_err(ExecuteError::Machine)
+}
+
+#[expect(clippy::exit, reason = "the user asked twice, and all that is finished is on disk")]
+fn quit() {
+    exit(ExitCode::Interrupted as i32);
+}

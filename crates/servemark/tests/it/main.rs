@@ -1,0 +1,3 @@
+//! Whole runs against the bundled simulator.
+
+mod runs;

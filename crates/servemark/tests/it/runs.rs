@@ -1,0 +1,161 @@
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servemark::backends::{BackendName, BackendSpec, CommonSpec};
+use servemark::core::{ErrorKind, NoProgress, RunLog};
+use servemark::datasets::{DatasetSpec, RandomSpec, Source};
+use servemark::mock::{Fault, MockSpec};
+use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
+use servemark::runner::LoadSpec;
+use servemark::schedule::ArrivalSpec;
+use servemark::{ExecuteError, ExitCode, Run, Session, execute, verdict, write_tables};
+
+fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
+    let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
+    mock.faults = faults.iter().map(|fault| fault.parse::<Fault>().expect("a fault")).collect();
+    let mut random = RandomSpec::default();
+    (random.source, random.input_tokens, random.output_tokens) = (Source::Vocabulary, 16, 8);
+    let wire = BackendSpec::new(backend, CommonSpec::default());
+    let workload = WorkloadSpec::new(DatasetSpec::Random(random), 20);
+    let load = LoadSpec::new(ArrivalSpec::Burst);
+    let mut plan = BenchPlan::new(ServerSpec::Simulated(mock), backend, wire, workload, load);
+    plan.control.settle = Duration::ZERO;
+    plan
+}
+
+fn run(plan: &BenchPlan) -> Result<Run, ExecuteError> {
+    execute(plan, &Session::new(Arc::new(NoProgress)))
+}
+
+fn tables(log: &RunLog, plan: &BenchPlan) -> String {
+    let mut out = Vec::new();
+    write_tables(log, &plan.scoring, &mut out).expect("memory takes everything");
+    String::from_utf8(out).expect("tables are text")
+}
+
+#[test]
+fn every_backend_runs_from_draw_to_table() {
+    for backend in BackendName::ALL {
+        let plan = plan(backend, &[]);
+        let Run { log, .. } = run(&plan).unwrap();
+        let records: Vec<_> = log.measured().collect();
+        assert_eq!(records.len(), 20, "{backend}");
+        for record in &records {
+            assert!(record.is_success(), "{backend}: {:?}", record.outcome);
+            assert_eq!(record.deltas.len(), record.planned.output_tokens as usize, "{backend}");
+            let (sent, first) = (record.sent.unwrap(), record.deltas.first_at().unwrap());
+            assert!(first.since(sent) >= Duration::from_millis(2), "{backend}: before the server");
+        }
+        let footer = log.footer().unwrap();
+        assert_eq!((footer.retokenized.len(), footer.truth.len()), (20, 20), "{backend}");
+        assert_eq!(verdict(&log, &plan.scoring), ExitCode::Ok);
+        let table = tables(&log, &plan);
+        assert!(table.contains("Successful requests:                     20"), "{table}");
+    }
+}
+
+#[test]
+fn a_log_on_disk_scores_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut plan = plan(BackendName::SglangOaiChat, &["status:500/7"]);
+    plan.output.run_log = Some(path.clone());
+    let Run { log, run_log_error, .. } = run(&plan).unwrap();
+    assert!(run_log_error.is_none());
+    let read = RunLog::read(&path).unwrap();
+    assert!(read == log, "the file differs from the memory");
+    assert_eq!(servemark::scoring_of(&read), Some(plan.scoring.clone()));
+    assert_eq!(tables(&read, &plan), tables(&log, &plan));
+}
+
+#[test]
+fn a_killed_run_scores_like_any_other_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.output.run_log = Some(path.clone());
+    run(&plan).unwrap();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let cut: Vec<&str> = whole.lines().take(10).collect();
+    std::fs::write(&path, format!("{}\n{{\"requ", cut.join("\n"))).unwrap();
+    let log = RunLog::read(&path).unwrap();
+    assert!(!log.is_complete());
+    // The header, the warm-up, and eight measured requests are left.
+    assert_eq!(log.measured().count(), 8);
+    assert!(tables(&log, &plan).to_lowercase().contains("incomplete"));
+}
+
+#[test]
+fn failures_are_counted_and_shown() {
+    let plan = plan(BackendName::Vllm, &["status:503/4", "error@2:object/5"]);
+    let Run { log, .. } = run(&plan).unwrap();
+    let kinds: Vec<ErrorKind> = log
+        .measured()
+        .filter_map(|record| record.outcome.as_ref().err())
+        .map(|error| error.kind)
+        .collect();
+    assert!(kinds.contains(&ErrorKind::Status) && kinds.contains(&ErrorKind::InStream));
+    let table = tables(&log, &plan);
+    assert!(table.contains(&format!("{:<40} {:<10}", "Failed requests:", kinds.len())), "{table}");
+    assert_eq!(verdict(&log, &plan.scoring), ExitCode::Ok);
+}
+
+#[test]
+fn a_run_in_which_everything_failed_has_a_report_and_its_exit_code() {
+    let mut plan = plan(BackendName::Vllm, &["status:500/1"]);
+    plan.load.warmup.requests = 0;
+    let Run { log, .. } = run(&plan).unwrap();
+    assert_eq!(verdict(&log, &plan.scoring), ExitCode::TooManyFailed);
+    assert!(tables(&log, &plan).contains("Failed requests:                         20"));
+}
+
+#[test]
+fn a_warm_up_that_fails_stops_the_run() {
+    let error = run(&plan(BackendName::Vllm, &["status:404/1"])).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::TooManyFailed);
+    let text = error.to_string();
+    assert!(text.contains("404") && text.contains("--backend"), "{text}");
+}
+
+#[test]
+fn a_concurrency_limit_is_kept() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.load.max_concurrency = NonZeroUsize::new(3);
+    let Run { log, .. } = run(&plan).unwrap();
+    for record in log.measured() {
+        let at = record.granted.unwrap();
+        let others = log
+            .measured()
+            .filter(|other| other.granted.is_some_and(|granted| granted <= at) && other.ended > at);
+        assert!(others.count() <= 3);
+    }
+}
+
+#[test]
+fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.output.run_log = Some(Path::new("/nowhere/at/all").to_owned());
+    let error = run(&plan).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::Internal);
+    assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    let nobody = servemark::client::TargetSpec::new("http://127.0.0.1:9".parse().unwrap());
+    plan.server = ServerSpec::At(nobody);
+    plan.control.ready_timeout = Duration::from_millis(1);
+    let error = run(&plan).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+    assert!(error.to_string().contains("127.0.0.1:9"), "{error}");
+}
+
+#[test]
+fn a_plan_that_cannot_run_is_refused() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.workload.requests = 0;
+    assert_eq!(run(&plan).unwrap_err().exit_code(), ExitCode::Usage);
+}
