@@ -174,7 +174,7 @@ impl Concurrency {
         let spans: Vec<_> =
             in_flight.iter().map(|&(start, latency)| (start, start + latency)).collect();
         Self {
-            mean: (duration_s > 0.0).then(|| statistics::sum(&latencies).max(0.0) / duration_s),
+            mean: (duration_s > 0.0).then(|| statistics::sum(&latencies) / duration_s),
             peak: match policy.peak {
                 PeakRule::Exact => {
                     peak::most_open(records().map(|record| (record.started(), record.ended)))

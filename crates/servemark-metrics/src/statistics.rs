@@ -9,7 +9,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The sum of a sample, in pairs as `numpy.sum` adds.
 pub fn sum(sample: &[f64]) -> f64 {
     match sample.len() {
-        0..8 => sample.iter().fold(-0.0, |total, value| total + value),
+        0 => 0.0,
+        1..8 => sample.iter().fold(-0.0, |total, value| total + value),
         8..=128 => sum_by_eight(sample),
         length => {
             let half = length / 2;

@@ -113,10 +113,10 @@ fn padded_exponent(scientific: &str) -> String {
 }
 
 fn without_zeros(decimal: &str) -> &str {
-    match decimal.contains('.') {
-        true => decimal.trim_end_matches('0').trim_end_matches('.'),
-        false => decimal,
+    if !decimal.contains('.') {
+        return decimal;
     }
+    decimal.trim_end_matches('0').trim_end_matches('.')
 }
 
 #[cfg(test)]

@@ -43,6 +43,7 @@ impl Table {
         self.lines.push(Line::Section(title.to_owned(), heads));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass what they have just made")]
     pub(crate) fn row(&mut self, label: &str, value: impl ToString) {
         self.lines.push(Line::Row(label.to_owned(), value.to_string()));
     }

@@ -1,5 +1,6 @@
 //! Our own table, at most 100 columns wide.
 
+use std::cmp::Ordering;
 use std::io;
 
 use servemark_core::RunFacts;
@@ -62,9 +63,9 @@ fn run(table: &mut Table, report: &Report<'_>) {
     table.row("data set", dataset(facts));
     table.row("load", asked_load(facts));
     table.row("duration", unit(Some(report.metrics.duration_s), "s"));
-    table.row("client", format!("{}, {} cores", host.system, host.cores));
+    table.row("client host", format!("{}, {} cores", host.system, host.cores));
     if let Some(share) = report.metrics.client_cpu_share {
-        table.row("client's CPU", format!("{:.1} % of one core", share * 100.0));
+        table.row("client CPU", format!("{:.1} % of one core", share * 100.0));
     }
     table.row("definitions", &report.metrics.policy.name);
 }
@@ -183,7 +184,8 @@ fn latencies(table: &mut Table, metrics: &Metrics) {
     );
 }
 
-/// A grid of latencies, one row each. What a sample is too small for is left out and named below.
+/// A grid of latencies, one row each. What a sample is too small for is left out, and a note below
+/// says what it takes.
 fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     let percentiles = rows.first().map_or(&[][..], |(_, summary)| &summary.percentiles);
     let percents: Vec<f64> = percentiles.iter().map(Percentile::percent).collect();
@@ -193,9 +195,7 @@ fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     for (label, summary) in rows {
         table.cells(label, cells(summary, &percents));
     }
-    for percent in percents {
-        too_few(table, percent, rows);
-    }
+    too_few(table, rows);
 }
 
 fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
@@ -206,23 +206,23 @@ fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
     cells
 }
 
-fn too_few(table: &mut Table, wanted: f64, rows: &[(&str, &Summary)]) {
-    let missing = |summary: &Summary| {
-        summary.percentiles.iter().find_map(|percentile| match *percentile {
-            Percentile::TooFew { percent, missing_samples }
-                if percent.total_cmp(&wanted).is_eq() && summary.samples > 0 =>
-            {
-                Some(missing_samples)
+/// Says of each percentile that is left out somewhere how many samples it takes.
+fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let needs = rows.iter().flat_map(|(_, summary)| {
+        summary.percentiles.iter().filter_map(|percentile| match *percentile {
+            Percentile::TooFew { percent, missing_samples } => {
+                Some((summary.samples + missing_samples, percent))
             }
-            _ => None,
+            Percentile::Known { .. } => None,
         })
-    };
-    let short: Vec<_> = rows
-        .iter()
-        .filter_map(|(label, summary)| Some(format!("{label} {}", missing(summary)?)))
-        .collect();
-    if !short.is_empty() {
-        table.note(format!("  p{wanted} needs more samples: {}", short.join(", ")));
+    });
+    let mut needs: Vec<_> = needs.collect();
+    needs.sort_by(|left, right| left.partial_cmp(right).unwrap_or(Ordering::Equal));
+    needs.dedup();
+    let needs: Vec<_> =
+        needs.iter().map(|(samples, percent)| format!("p{percent} takes {samples}")).collect();
+    if !needs.is_empty() {
+        table.note(format!("  -: too few samples; {}", needs.join(", ")));
     }
 }
 
@@ -264,7 +264,9 @@ fn truth(table: &mut Table, truth: &TruthComparison) {
         ("max ITL", truth.max_itl),
     ];
     for (label, deviation) in rows {
-        deviation.into_iter().for_each(|deviation| table.cells(label, deviation_cells(deviation)));
+        if let Some(deviation) = deviation {
+            table.cells(label, deviation_cells(deviation));
+        }
     }
     table.note(format!("  {}", compared(truth)));
 }
@@ -288,7 +290,8 @@ fn number(value: Option<f64>) -> String {
         None => absent(),
         Some(value) if value.abs() >= 10_000.0 => format!("{value:.0}"),
         Some(value) if value.abs() >= 100.0 => format!("{value:.1}"),
-        Some(value) => format!("{value:.2}"),
+        Some(value) if value.abs() >= 1.0 => format!("{value:.2}"),
+        Some(value) => format!("{value:.3}"),
     }
 }
 
@@ -324,7 +327,7 @@ impl Style for NativeStyle {
             Line::Title(title) => title.clone(),
             Line::Section(title, heads) if heads.is_empty() => format!("\n{title}"),
             Line::Section(title, heads) => format!("\n{title}\n{:18}{}", "", columns(heads)),
-            Line::Row(label, value) => format!("  {label:<18}{value}").trim_end().to_owned(),
+            Line::Row(label, value) => format!("  {label:<17} {value}").trim_end().to_owned(),
             Line::Cells(label, cells) => format!("  {label:<16}{}", columns(cells)),
             Line::Note(note) => note.clone(),
             Line::End => String::new(),
@@ -333,5 +336,6 @@ impl Style for NativeStyle {
 }
 
 fn columns(cells: &[String]) -> String {
-    cells.iter().map(|cell| format!(" {cell:>8}")).collect()
+    let padded: Vec<_> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
+    padded.concat()
 }

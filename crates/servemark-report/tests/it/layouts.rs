@@ -1,1 +1,406 @@
+//! What a person reads, whole.
 
+use std::time::Duration;
+
+use serde_json::Value;
+use servemark_core::{
+    ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase, Recorder,
+    RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
+};
+use servemark_metrics::{MetricPolicy, Metrics, Slo, SloMetric};
+use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
+
+use crate::written;
+
+fn at(microseconds: u64) -> Stamp {
+    Stamp::ZERO + Duration::from_micros(microseconds)
+}
+
+/// One of twelve requests, a tenth of a second apart; the first two open connections.
+fn request(index: usize) -> Recorder {
+    let due = index as u64 * 100_000;
+    let mut sample = Sample::new("", 40, 4);
+    (sample.text_tokens, sample.vision_tokens) = (30, 10);
+    let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(due));
+    recorder.granted(at(due + 50));
+    recorder.connected(match index {
+        0 | 1 => Connection::New { connect_ns: 250_000, tls_ns: None },
+        _ => Connection::Reused,
+    });
+    recorder.sent(at(due + 80));
+    recorder
+}
+
+fn answer(index: usize) -> RequestRecord {
+    let mut recorder = request(index);
+    let sent = index as u64 * 100_000 + 80;
+    for token in 0..4 {
+        let arrival = at(sent + 20_100 + 7 * index as u64 + token * 5_000);
+        recorder.body(arrival);
+        recorder.at(arrival).delta(Delta::content("tok "));
+    }
+    let end = at(sent + 36_000);
+    recorder.body(end);
+    recorder.at(end).usage(Usage::new(Some(40), Some(4)).with_cached(Some(16)));
+    recorder.finish(Ok(Finish::default()), end)
+}
+
+fn failure(index: usize, kind: ErrorKind, message: &str) -> RequestRecord {
+    let ended = at(index as u64 * 100_000 + 3_000);
+    request(index).finish(Err(RequestError::new(kind, message)), ended)
+}
+
+fn facts() -> RunFacts {
+    let mut facts = RunFacts::default();
+    facts.backend = "vllm-chat".into();
+    facts.api_path = "/v1/chat/completions".into();
+    facts.target = "http://127.0.0.1:8000".into();
+    facts.model = "Qwen/Qwen2.5-7B-Instruct".into();
+    facts.tokenizer = "Qwen/Qwen2.5-7B-Instruct".into();
+    facts.dataset = "random".into();
+    facts.requests = 12;
+    facts.seed = 42;
+    facts.request_rate = Some(10.0);
+    facts.max_concurrency = Some(8);
+    facts.simulated = true;
+    facts
+}
+
+fn header(facts: RunFacts) -> Header {
+    let mut header = Header::new(0, facts, Value::Null);
+    header.servemark = "0.1.0".into();
+    header.host.system = "linux-x86_64".into();
+    header.host.cores = 2;
+    header
+}
+
+fn footer() -> Footer {
+    let mut footer = Footer::default();
+    footer.ended = at(1_136_080);
+    footer.client = Some(ClientCost::new(15_000_000, 1_136_080_000));
+    footer.retokenized = (0..10).map(|index| Retokenized::new(index, 4, vec![1; 4])).collect();
+    let truth = vec![20_000_000, 25_000_000, 30_000_000, 35_000_000];
+    footer.truth = (0..10).map(|index| Truth::new(index, truth.clone())).collect();
+    footer
+}
+
+/// Ten answers and two failures.
+fn finished() -> RunLog {
+    let overloaded = "503 Service Unavailable: {\"error\":\n{\"message\": \"the queue is full, come \
+                      back in a few seconds when some of the others are done\"}}";
+    let mut records: Vec<_> = (0..10).map(answer).collect();
+    records.push(failure(10, ErrorKind::Status, overloaded));
+    records.push(failure(11, ErrorKind::Connect, "connection refused"));
+    RunLog::new(header(facts()), records, Some(footer()))
+}
+
+/// A run of which only two answers were written before it was killed.
+fn killed() -> RunLog {
+    let mut facts = facts();
+    facts.simulated = false;
+    RunLog::new(header(facts), (0..2).map(answer).collect(), None)
+}
+
+fn native(log: &RunLog) -> String {
+    let slos = [(SloMetric::Ttft, 20.12), (SloMetric::E2el, 40.0)]
+        .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
+    let metrics = Metrics::score(log, &MetricPolicy::native().with_slos(slos));
+    written(&NativeTable, &Report::new(log, &metrics))
+}
+
+fn sglang(log: &RunLog, format: fn(Layout) -> Box<dyn ReportFormat>) -> String {
+    let metrics = Metrics::score(log, &MetricPolicy::sglang());
+    let options = SglangOptions::default().with_cache_report();
+    written(&*format(Layout::Sglang(options)), &Report::new(log, &metrics))
+}
+
+/// A run in which nothing worked.
+fn hopeless() -> RunLog {
+    let mut facts = facts();
+    facts.requests = 2;
+    let failures = (0..2).map(|index| failure(index, ErrorKind::Timeout, "no byte in 30 s"));
+    let mut footer = Footer::default();
+    footer.ended = at(103_000);
+    RunLog::new(header(facts), failures.collect(), Some(footer))
+}
+
+/// The lines of a table from one that begins so to the end of its section.
+fn section(table: &str, title: &str) -> String {
+    let lines = table.lines().skip_while(|line| !line.starts_with(title));
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn our_table_of_a_finished_run() {
+    insta::assert_snapshot!(native(&finished()), @r#"
+    Servemark report
+
+    Run
+      target            http://127.0.0.1:8000
+                        the bundled simulator: scripted latencies, not those of a server
+      backend           vllm-chat (/v1/chat/completions)
+      model             Qwen/Qwen2.5-7B-Instruct
+      tokenizer         Qwen/Qwen2.5-7B-Instruct
+      data set          random, 12 requests, seed 42
+      load              10 requests/s, at most 8 in flight
+      duration          1.14 s
+      client host       linux-x86_64, 2 cores
+      client CPU        1.3 % of one core
+      definitions       native
+
+    Outcome
+      ok                10
+      failed            2
+        connect         1
+        1 x connection refused
+        status          1
+        1 x 503 Service Unavailable: {"error": {"message": "the queue is full, come back in a...
+
+    Throughput
+      requests          8.80 /s
+      input tokens      352.1 /s
+      output tokens     35.21 /s
+      all tokens        387.3 /s
+      fullest second    40 output tokens
+
+    Tokens
+      input             400 (300 text, 100 images)
+        from a cache    160
+      output            40
+        counted by      the server's usage (10)
+        retokenized     40
+        pieces by       our tokenizer (40)
+
+    Service times, from sent (ms)
+                        samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
+      TTFT                   10    20.13    0.015    20.13    20.16        -        -        -    20.16
+      TPOT                   10     5.00    0.000     5.00     5.00        -        -        -     5.00
+      ITL                    30     5.00        -     5.00     5.00     5.00        -        -     5.00
+      E2E                    10    36.00    0.000    36.00    36.00        -        -        -    36.00
+      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+
+    Response times, from due (ms)
+                        samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
+      TTFT                   10    20.21    0.015    20.21    20.24        -        -        -    20.24
+      E2E                    10    36.08    0.000    36.08    36.08        -        -        -    36.08
+      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+
+    The client's part (ms)
+                        samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
+      queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
+      send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
+      connect                 2    0.250        -    0.250        -        -        -        -    0.250
+      -: too few samples; p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
+
+    Load as offered
+      asked for         10.00 /s
+      scheduled         10.00 /s
+      sent              10.00 /s
+      in flight, mean   0.322
+      in flight, peak   1
+      connections       2 opened, 10 reused
+
+    Goodput
+      good requests     2.64 /s
+      all objectives    25.00 % of all requests
+      ttft <= 20.12 ms  25.00 % of all requests
+      e2el <= 40 ms     83.33 % of all requests
+
+    Against the bundled simulator's own log (ms)
+                       reported    truth difference
+      mean TTFT          20.132   20.000   +0.132
+      p99 TTFT           20.162   20.000   +0.162
+      max TTFT           20.163   20.000   +0.163
+      p99 ITL             5.000    5.000   +0.000
+      max ITL             5.000    5.000   +0.000
+      10 requests compared, 2 without truth, 0 with another number of pieces
+    "#);
+}
+
+#[test]
+fn our_table_says_first_that_a_run_was_killed() {
+    let table = native(&killed());
+    insta::assert_snapshot!(section(&table, "Servemark report"), @r#"
+    Servemark report
+    INCOMPLETE: this run was killed; 10 of 12 requests are missing.
+    "#);
+    insta::assert_snapshot!(section(&table, "Outcome"), @r#"
+    Outcome
+      ok                2
+      failed            0
+      unfinished        10
+    "#);
+    insta::assert_snapshot!(section(&table, "Tokens"), @r#"
+    Tokens
+      input             80 (60 text, 20 images)
+        from a cache    32
+      output            8
+        counted by      the server's usage (2)
+        retokenized     -
+        pieces by       nobody, taken as one token each (8)
+    "#);
+}
+
+#[test]
+fn our_table_of_a_run_in_which_nothing_worked_shows_no_latency() {
+    let table = native(&hopeless());
+    insta::assert_snapshot!(section(&table, "Outcome"), @r#"
+    Outcome
+      ok                0
+      failed            2
+        timeout         2
+        2 x no byte in 30 s
+    "#);
+    insta::assert_snapshot!(section(&table, "Throughput"), @r#"
+    Throughput
+      requests          0.000 /s
+      input tokens      0.000 /s
+      output tokens     -
+      all tokens        0.000 /s
+      fullest second    0 output tokens
+    "#);
+    insta::assert_snapshot!(section(&table, "Service times"), @r#"
+    Service times, from sent (ms)
+                        samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
+      TTFT                    0        -        -        -        -        -        -        -        -
+      TPOT                    0        -        -        -        -        -        -        -        -
+      ITL                     0        -        -        -        -        -        -        -        -
+      E2E                     0        -        -        -        -        -        -        -        -
+      -: too few samples; p50 takes 2, p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
+    "#);
+}
+
+#[test]
+fn our_table_fits_a_hundred_columns() {
+    let wide = [finished(), killed(), hopeless()].map(|log| native(&log)).concat();
+    assert_eq!(wide.lines().find(|line| line.chars().count() > 100), None);
+}
+
+#[test]
+fn sglangs_table_of_a_killed_run_says_so() {
+    insta::assert_snapshot!(sglang(&killed(), Layout::table), @r#"
+
+    ============ Serving Benchmark Result ============
+    Backend:                                 vllm-chat 
+    Traffic request rate:                    10.0      
+    Max request concurrency:                 8         
+    Successful requests:                     2         
+    Failed requests:                         0         
+    Incomplete run:                          killed, 10 requests unfinished
+    Benchmark duration (s):                  0.14      
+    Total input tokens:                      80        
+    Total input text tokens:                 60        
+    Total generated tokens:                  8         
+    Total generated tokens (retokenized):    n/a       
+    Request throughput (req/s):              14.70     
+    Input token throughput (tok/s):          587.89    
+    Output token throughput (tok/s):         58.79     
+    Peak output token throughput (tok/s):    8.00      
+    Peak concurrent requests:                2         
+    Total token throughput (tok/s):          646.68    
+    Concurrency:                             0.53      
+    ----------------End-to-End Latency----------------
+    Mean E2E Latency (ms):                   36.00     
+    Median E2E Latency (ms):                 36.00     
+    P90 E2E Latency (ms):                    36.00     
+    P95 E2E Latency (ms):                    36.00     
+    P99 E2E Latency (ms):                    36.00     
+    ---------------Time to First Token----------------
+    Mean TTFT (ms):                          20.10     
+    Median TTFT (ms):                        20.10     
+    P90 TTFT (ms):                           20.11     
+    P95 TTFT (ms):                           20.11     
+    P99 TTFT (ms):                           20.11     
+    -----Time per Output Token (excl. 1st token)------
+    Mean TPOT (ms):                          5.30      
+    Median TPOT (ms):                        5.30      
+    P90 TPOT (ms):                           5.30      
+    P95 TPOT (ms):                           5.30      
+    P99 TPOT (ms):                           5.30      
+    ---------------Inter-Token Latency----------------
+    Mean ITL (ms):                           5.00      
+    Median ITL (ms):                         5.00      
+    P90 ITL (ms):                            5.00      
+    P95 ITL (ms):                            5.00      
+    P99 ITL (ms):                            5.00      
+    Max ITL (ms):                            5.00      
+    ----------------Cache Hit Details-----------------
+    Total prompt tokens:                     80        
+    Total cached tokens:                     32        
+    Cache hit rate:                          40.0%
+    ==================================================
+    "#);
+}
+
+#[test]
+fn sglangs_table_of_a_run_in_which_nothing_worked_is_written() {
+    insta::assert_snapshot!(sglang(&hopeless(), Layout::table), @r#"
+
+    ============ Serving Benchmark Result ============
+    Backend:                                 vllm-chat 
+    Traffic request rate:                    10.0      
+    Max request concurrency:                 8         
+    Successful requests:                     0         
+    Failed requests:                         2         
+    Benchmark duration (s):                  0.10      
+    Total input tokens:                      0         
+    Total input text tokens:                 0         
+    Total generated tokens:                  0         
+    Total generated tokens (retokenized):    n/a       
+    Request throughput (req/s):              0.00      
+    Input token throughput (tok/s):          0.00      
+    Output token throughput (tok/s):         0.00      
+    Peak output token throughput (tok/s):    0.00      
+    Peak concurrent requests:                0         
+    Total token throughput (tok/s):          0.00      
+    Concurrency:                             0.00      
+    ----------------End-to-End Latency----------------
+    Mean E2E Latency (ms):                   n/a       
+    Median E2E Latency (ms):                 n/a       
+    P90 E2E Latency (ms):                    n/a       
+    P95 E2E Latency (ms):                    n/a       
+    P99 E2E Latency (ms):                    n/a       
+    ---------------Time to First Token----------------
+    Mean TTFT (ms):                          0.00      
+    Median TTFT (ms):                        0.00      
+    P90 TTFT (ms):                           0.00      
+    P95 TTFT (ms):                           0.00      
+    P99 TTFT (ms):                           0.00      
+    -----Time per Output Token (excl. 1st token)------
+    Mean TPOT (ms):                          0.00      
+    Median TPOT (ms):                        0.00      
+    P90 TPOT (ms):                           0.00      
+    P95 TPOT (ms):                           0.00      
+    P99 TPOT (ms):                           0.00      
+    ---------------Inter-Token Latency----------------
+    Mean ITL (ms):                           0.00      
+    Median ITL (ms):                         0.00      
+    P90 ITL (ms):                            0.00      
+    P95 ITL (ms):                            0.00      
+    P99 ITL (ms):                            0.00      
+    Max ITL (ms):                            0.00      
+    ----------------Cache Hit Details-----------------
+    Total prompt tokens:                     0         
+    Total cached tokens:                     0         
+    Cache hit rate:                          0.0%
+    ==================================================
+    "#);
+}
+
+#[test]
+fn sglangs_line_of_a_killed_run_says_so() {
+    insta::assert_snapshot!(sglang(&killed(), Layout::document), @r#"{"tag": null, "backend": "vllm-chat", "dataset_name": "random", "request_rate": 10.0, "max_concurrency": 8, "sharegpt_output_len": null, "random_input_len": null, "random_output_len": null, "random_range_ratio": null, "server_info": null, "duration": 0.13608, "completed": 2, "total_input_tokens": 80, "total_input_text_tokens": 60, "total_input_vision_tokens": 20, "total_output_tokens": 8, "total_output_tokens_retokenized": null, "request_throughput": 14.69723691945914, "input_throughput": 587.8894767783656, "output_throughput": 58.78894767783656, "total_throughput": 646.6784244562022, "mean_e2e_latency_ms": 36.0, "median_e2e_latency_ms": 36.0, "std_e2e_latency_ms": 0.0, "p90_e2e_latency_ms": 36.0, "p95_e2e_latency_ms": 36.0, "p99_e2e_latency_ms": 36.0, "mean_ttft_ms": 20.1035, "median_ttft_ms": 20.1035, "std_ttft_ms": 0.003500000000000031, "p90_ttft_ms": 20.1063, "p95_ttft_ms": 20.106650000000002, "p99_ttft_ms": 20.10693, "mean_tpot_ms": 5.298833333333333, "median_tpot_ms": 5.298833333333333, "std_tpot_ms": 0.001166666666666677, "p90_tpot_ms": 5.299766666666666, "p95_tpot_ms": 5.299883333333332, "p99_tpot_ms": 5.299976666666666, "mean_itl_ms": 5.0, "median_itl_ms": 5.0, "std_itl_ms": 0.0, "p90_itl_ms": 5.0, "p95_itl_ms": 5.0, "p99_itl_ms": 5.0, "concurrency": 0.5291005291005291, "accept_length": null, "max_output_tokens_per_s": 8.0, "max_concurrent_requests": 2, "cache_report": {"total_prompt_tokens": 80, "total_cached_tokens": 32, "cache_hit_rate_pct": 40.0, "device_cached_tokens": null, "host_cached_tokens": null, "storage_cached_tokens": null, "storage_backend": null}, "incomplete": "killed"}"#);
+}
+
+#[test]
+fn our_document_has_the_run_and_every_number() {
+    let log = finished();
+    let metrics = Metrics::score(&log, &MetricPolicy::native());
+    let document = written(&*Layout::Native.document(), &Report::new(&log, &metrics));
+    let document: Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["run"]["model"], "Qwen/Qwen2.5-7B-Instruct");
+    assert_eq!(document["metrics"]["requests"]["failed"], 2);
+    let p99 = &document["metrics"]["latencies"]["ttft"]["percentiles"][3];
+    assert_eq!(*p99, serde_json::json!({"percent": 99.0, "missing_samples": 90}));
+    assert_eq!(document["metrics"]["truth"]["requests"], 10);
+}

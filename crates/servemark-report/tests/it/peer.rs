@@ -55,7 +55,7 @@ fn compare(
         let ours = without_ours(&golden, written);
         match GAPS.iter().find(|(name, _)| *name == golden.name) {
             Some((name, reason)) => {
-                assert_ne!(ours, expected, "{name} no longer differs: {reason}")
+                assert_ne!(ours, expected, "{name} no longer differs: {reason}");
             }
             None => assert_eq!(ours, expected, "{}", golden.name),
         }
