@@ -1,0 +1,28 @@
+//! Everything that a change must pass, in the order in which it fails fastest.
+
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+
+use crate::tidy;
+
+/// Runs every check. The first that fails ends it.
+pub(crate) fn run() -> anyhow::Result<()> {
+    tidy::run()?;
+    cargo(&["fmt", "--all", "--check"])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    cargo(&["test", "--workspace", "--locked"])
+}
+
+fn cargo(args: &[&str]) -> anyhow::Result<()> {
+    let line = format!("cargo {}", args.join(" "));
+    announce(&line);
+    let status = Command::new(env!("CARGO")).args(args).status().with_context(|| line.clone())?;
+    ensure!(status.success(), "{line} failed");
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "a chore tells its user what it does")]
+fn announce(line: &str) {
+    eprintln!("+ {line}");
+}
