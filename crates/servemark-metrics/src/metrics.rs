@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 use crate::failures::failures;
-use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, Origin, PeakRule};
+use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
     FailureGroup, Goodput, Rates, RequestScore, Summary, Throughput, TokenTotals, TruthComparison,
@@ -87,7 +87,7 @@ impl Metrics {
             tokens,
             concurrency: Concurrency::of(log, policy, &scores, duration_s),
             latencies: Latencies::of(policy, &scores),
-            response: ResponseTimes::of(log, policy),
+            response: ResponseTimes::of(policy, &scores),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(&scores, policy, duration_s),
@@ -202,17 +202,11 @@ pub struct Latencies {
 
 impl Latencies {
     fn of(policy: &MetricPolicy, scores: &[RequestScore]) -> Self {
-        let counted: Vec<_> = scores
-            .iter()
-            .filter(|score| score.success || policy.latencies_of == Counted::All)
-            .collect();
-        let sample = |of: &dyn Fn(&RequestScore) -> Option<f64>| -> Vec<f64> {
-            counted.iter().filter_map(|score| of(score)).collect()
-        };
-        let ttft = sample(&|score| score.ttft_s);
-        let tpot = sample(&|score| score.tpot_s(policy.tpot));
-        let itl: Vec<f64> = counted.iter().flat_map(|score| score.itl_sample()).copied().collect();
-        let e2el = sample(&|score| Some(score.latency_s));
+        let itl: Vec<f64> = sampled(policy, scores).flat_map(RequestScore::itl_sample).collect();
+        let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
+        let ttft: Vec<f64> = sampled(policy, scores).filter_map(|score| score.ttft_s).collect();
+        let tpot: Vec<f64> =
+            sampled(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
         Self {
             ttft: or_zero(&ttft, policy).with_interval(&ttft),
             tpot: or_zero(&tpot, policy).with_interval(&tpot),
@@ -234,12 +228,25 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    fn of(log: &RunLog, policy: &MetricPolicy) -> Self {
-        let from_due = MetricPolicy { origin: Origin::Scheduled, ..policy.clone() };
-        let scores = RequestScore::of_log(log, &from_due);
-        let Latencies { ttft, e2el, .. } = Latencies::of(&from_due, &scores);
-        Self { ttft, e2el }
+    fn of(policy: &MetricPolicy, scores: &[RequestScore]) -> Self {
+        let first = |score: &RequestScore| Some(score.waited_s + score.ttft_s?);
+        let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
+        let e2el: Vec<f64> =
+            sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
+        Self {
+            ttft: or_zero(&ttft, policy).with_interval(&ttft),
+            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
+        }
     }
+}
+
+/// The requests whose latencies are in the samples.
+fn sampled<'a>(
+    policy: &MetricPolicy,
+    scores: &'a [RequestScore],
+) -> impl Iterator<Item = &'a RequestScore> {
+    let all = policy.latencies_of == Counted::All;
+    scores.iter().filter(move |score| score.success || all)
 }
 
 fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {

@@ -1,6 +1,7 @@
 //! One request's record as a policy reads it: times from its origin, gaps, and a token count.
 
 use std::collections::HashMap;
+use std::iter;
 
 use servemark_core::{DeltaKind, Planned, RequestRecord, Retokenized, RunLog, Stamp, Usage};
 
@@ -16,7 +17,9 @@ pub struct RequestScore {
     pub index: usize,
     /// Whether it ended well.
     pub success: bool,
-    /// The instant from which its latencies count, since the run's clock started.
+    /// From when it was due to the instant from which its latencies count.
+    pub waited_s: f64,
+    /// That instant, since the run's clock started.
     pub start_s: f64,
     /// From there to its first token.
     pub ttft_s: Option<f64>,
@@ -50,8 +53,8 @@ impl RequestScore {
     }
 
     /// The inter-token latencies that enter the run's sample.
-    pub(crate) fn itl_sample(&self) -> &[f64] {
-        self.speculative_itl_s.as_deref().unwrap_or(&self.itl_s)
+    pub(crate) fn itl_sample(&self) -> impl Iterator<Item = f64> + '_ {
+        self.speculative_itl_s.as_ref().unwrap_or(&self.itl_s).iter().copied()
     }
 
     /// The time per output token; nothing for a request of one token, or of an unknown number.
@@ -113,6 +116,7 @@ impl<'a> Reader<'a> {
         RequestScore {
             index: record.index,
             success: record.is_success(),
+            waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
             ttft_s: self.ttft(&events, origin),
             latency_s: seconds_between(origin, record.ended),
@@ -158,10 +162,20 @@ struct Event {
 }
 
 impl Event {
-    fn tokens(&self) -> u32 {
-        self.wire.or(self.piece).unwrap_or(1)
+    /// How many tokens it is by a rule that splits gaps.
+    fn tokens(&self, rule: ItlRule) -> usize {
+        let counted = match rule {
+            ItlRule::PerEvent => None,
+            ItlRule::PerToken => self.wire.or(self.piece),
+            ItlRule::SplitByPieces => self.piece,
+            ItlRule::SplitByWire => self.wire,
+        };
+        counted.map_or(1, |tokens| (tokens as usize).min(MOST_TOKENS_IN_A_PIECE))
     }
 }
+
+/// No engine decodes as many in one step; a server that claims more must not cost our memory.
+const MOST_TOKENS_IN_A_PIECE: usize = 65_536;
 
 fn events(record: &RequestRecord, counted: Option<&Retokenized>, rule: OutputEvents) -> Vec<Event> {
     let mut text_seen = false;
@@ -180,21 +194,16 @@ fn events(record: &RequestRecord, counted: Option<&Retokenized>, rule: OutputEve
 
 fn gaps(events: &[Event], rule: ItlRule) -> Vec<f64> {
     let Some((first, later)) = events.split_first() else { return Vec::new() };
-    let mut gaps = match rule {
-        ItlRule::PerToken => vec![0.0; first.tokens().saturating_sub(1) as usize],
-        _ => Vec::with_capacity(later.len()),
-    };
+    let mut gaps = Vec::with_capacity(later.len());
+    if rule == ItlRule::PerToken {
+        gaps.resize(first.tokens(rule).saturating_sub(1), 0.0);
+    }
     let mut since = first.at;
     for event in later {
-        let parts = match rule {
-            ItlRule::PerEvent => 1,
-            ItlRule::PerToken => event.tokens(),
-            ItlRule::SplitByPieces => event.piece.unwrap_or(1),
-            ItlRule::SplitByWire => event.wire.unwrap_or(1),
-        };
+        let parts = event.tokens(rule);
         if parts > 0 {
-            let gap = seconds_between(since, event.at) / f64::from(parts);
-            gaps.extend(std::iter::repeat_n(gap, parts as usize));
+            let gap = seconds_between(since, event.at) / parts as f64;
+            gaps.extend(iter::repeat_n(gap, parts));
         }
         if parts > 0 || rule == ItlRule::SplitByPieces {
             since = event.at;

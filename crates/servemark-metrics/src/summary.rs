@@ -120,6 +120,7 @@ impl Percentile {
 fn samples_needed(percent: f64, rule: SampleSize) -> usize {
     match rule {
         SampleSize::Any => 1,
+        SampleSize::Resolving if percent >= 100.0 => 1,
         // The slack keeps 99.9, which no binary fraction is, from asking for 1001.
         SampleSize::Resolving => statistics::whole((100.0 / (100.0 - percent) - 1e-6).ceil()),
     }

@@ -71,7 +71,7 @@ fn send_lag(record: &RequestRecord) -> Option<f64> {
 fn connect(record: &RequestRecord) -> Option<f64> {
     match record.connection? {
         Connection::New { connect_ns, tls_ns } => {
-            Some((connect_ns + tls_ns.unwrap_or_default()) as f64 / 1e9)
+            Some(connect_ns.saturating_add(tls_ns.unwrap_or_default()) as f64 / 1e9)
         }
         _ => None,
     }

@@ -26,6 +26,32 @@ impl<'a> Report<'a> {
 }
 
 /// Turns a report into bytes.
+///
+/// ```
+/// use std::io;
+///
+/// use servemark_report::{Report, ReportFormat};
+///
+/// #[derive(Debug)]
+/// struct OneLine;
+///
+/// impl ReportFormat for OneLine {
+///     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+///         let requests = report.metrics.requests;
+///         writeln!(out, "{} ok, {} failed", requests.completed, requests.failed)
+///     }
+/// }
+/// # use servemark_core::{Header, RunFacts, RunLog};
+/// # use servemark_metrics::{MetricPolicy, Metrics};
+/// # let header = Header::new(0, RunFacts::default(), Default::default());
+/// # let log = RunLog::new(header, Vec::new(), None);
+/// # let metrics = Metrics::score(&log, &MetricPolicy::native());
+///
+/// let mut out = Vec::new();
+/// OneLine.write(&Report::new(&log, &metrics), &mut out)?;
+/// assert_eq!(out, b"0 ok, 0 failed\n");
+/// # Ok::<(), io::Error>(())
+/// ```
 pub trait ReportFormat: Debug {
     /// Writes the whole report. The only errors are those of `out`.
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()>;

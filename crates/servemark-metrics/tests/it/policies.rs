@@ -88,6 +88,28 @@ fn a_piece_that_nobody_counted_is_one_token() {
 }
 
 #[test]
+fn a_speculating_server_has_its_gaps_split_by_re_tokenized_pieces() {
+    let pieces = [(5, "a", None), (7, "", None), (9, "bc", None), (12, "d", None)];
+    let mut footer = Footer::default();
+    footer.accept_length = Some(1.5);
+    footer.retokenized = vec![Retokenized::new(0, 3, vec![1, 0, 2, 0])];
+    let log = log("/v1/completions", vec![answer(0, 0, &pieces)], Some(footer));
+    let score = only_score(&log, &MetricPolicy::sglang());
+    assert_eq!(score.itl_s, [0.004, 0.003]);
+    // The peer divides by zero at a piece without tokens; here it has no entry.
+    assert_eq!(score.speculative_itl_s, Some(vec![0.002, 0.002]));
+}
+
+#[test]
+fn a_server_that_claims_billions_of_tokens_in_a_piece_does_not_cost_memory() {
+    let pieces = [(5, "a", Some(1)), (7, "b", Some(u32::MAX))];
+    let log = log("/generate", vec![answer(0, 0, &pieces)], None);
+    let score = only_score(&log, &MetricPolicy::native());
+    assert!(score.itl_s.len() < 100_000);
+    assert_eq!(score.output_token_count(), 1 + u64::from(u32::MAX));
+}
+
+#[test]
 fn on_generate_output_begins_with_the_first_text() {
     let pieces = [(3, "", Some(1)), (5, "a", Some(1)), (7, "", Some(1))];
     let log = log("/generate", vec![answer(0, 0, &pieces)], None);
@@ -172,16 +194,16 @@ fn a_run_without_a_success_has_counts_and_no_latencies() {
 #[test]
 fn response_times_count_from_due_and_service_times_from_sent() {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 1, 1), at(0));
-    recorder.granted(at(30));
+    recorder.granted(at(250));
     recorder.connected(Connection::New { connect_ns: 3 * MILLISECOND, tls_ns: Some(MILLISECOND) });
-    recorder.sent(at(35));
-    piece(&mut recorder, 45, Delta::content("a"));
+    recorder.sent(at(375));
+    piece(&mut recorder, 500, Delta::content("a"));
     let log = log("/generate", vec![done(recorder)], None);
     let metrics = Metrics::score(&log, &MetricPolicy::native());
-    assert_eq!(metrics.latencies.ttft.mean_ms, Some(10.0));
-    assert_eq!(metrics.response.ttft.mean_ms, Some(45.0));
+    assert_eq!(metrics.latencies.ttft.mean_ms, Some(125.0));
+    assert_eq!(metrics.response.ttft.mean_ms, Some(500.0));
     let waits = &metrics.waits;
-    assert_eq!((waits.queue.mean_ms, waits.send_lag.mean_ms), (Some(30.0), Some(5.0)));
+    assert_eq!((waits.queue.mean_ms, waits.send_lag.mean_ms), (Some(250.0), Some(125.0)));
     assert_eq!((waits.connect.samples, waits.connect.mean_ms), (1, Some(4.0)));
 }
 
