@@ -75,7 +75,7 @@ impl<'a> Author<'a> {
             Dialect::Embeddings => self.embeddings_document(),
             Dialect::Generate => self.generated(
                 &words::text(tokens),
-                json!(tokens),
+                &json!(tokens),
                 &json!({"type": "length", "length": tokens}),
             ),
         };
@@ -83,59 +83,57 @@ impl<'a> Author<'a> {
     }
 
     fn chat_script(&self, style: Style) -> Script {
-        let event = |delta: Value, finish: Value, usage: Option<Value>| {
-            let choice =
-                json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
-            self.openai("chat.completion.chunk", json!([choice]), usage)
-        };
-        let tokens = self.length().tokens;
+        let length = self.length();
         let role = json!({"role": "assistant", "content": ""});
-        let opening =
-            event(role, Value::Null, self.usage_in_event(json!(0), json!(self.prompt_tokens())));
-        let piece = event(
-            json!({"content": TEXT}),
-            Value::Null,
-            self.usage_in_event(json!(TOKENS), json!(TOTAL)),
-        );
-        let finish = event(
-            json!({}),
-            json!("length"),
-            self.usage_in_event(json!(tokens), json!(self.total())),
-        );
+        let opening = self.chat_event(&role, None, self.usage_in_event(json!(0)));
+        let piece =
+            self.chat_event(&json!({"content": TEXT}), None, self.usage_in_event(json!(TOKENS)));
+        let finish =
+            self.chat_event(&json!({}), Some("length"), self.usage_in_event(json!(length.tokens)));
         Script {
             opening: style.event(&opening.to_string()),
             piece: self.template(style, &piece, Text::Delta),
             last_piece: None,
             closing: style.event(&finish.to_string())
                 + &self.usage_event(style, "chat.completion.chunk"),
-            length: self.length(),
+            length,
         }
     }
 
+    fn chat_event(&self, delta: &Value, finish: Option<&str>, usage: Option<Value>) -> Value {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
+        self.openai("chat.completion.chunk", &[choice], usage)
+    }
+
     fn completions_script(&self, style: Style) -> Script {
-        let event = |finish: Value| {
-            let choice =
-                json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
-            let usage = self.usage_in_event(json!(TOKENS), json!(TOTAL));
-            self.openai("text_completion", json!([choice]), usage)
+        let piece = |finish| {
+            let event = self.completions_event(finish);
+            self.template(style, &event, Text::Delta)
         };
         Script {
             opening: String::new(),
-            piece: self.template(style, &event(Value::Null), Text::Delta),
-            last_piece: Some(self.template(style, &event(json!("length")), Text::Delta)),
+            piece: piece(None),
+            last_piece: Some(piece(Some("length"))),
             closing: self.usage_event(style, "text_completion"),
             length: self.length(),
         }
     }
 
+    fn completions_event(&self, finish: Option<&str>) -> Value {
+        let choice = json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
+        self.openai("text_completion", &[choice], self.usage_in_event(json!(TOKENS)))
+    }
+
     fn generate_script(&self, style: Style) -> Script {
         let length = self.length();
-        let finish = json!({"type": "length", "length": length.tokens});
-        let event = |finish: &Value| self.generated(TEXT, json!(TOKENS), finish);
+        let piece = |finish: &Value| {
+            let event = self.generated(TEXT, &json!(TOKENS), finish);
+            self.template(style, &event, Text::Cumulative)
+        };
         Script {
             opening: String::new(),
-            piece: self.template(style, &event(&Value::Null), Text::Cumulative),
-            last_piece: Some(self.template(style, &event(&finish), Text::Cumulative)),
+            piece: piece(&Value::Null),
+            last_piece: Some(piece(&json!({"type": "length", "length": length.tokens}))),
             closing: String::new(),
             length,
         }
@@ -149,13 +147,13 @@ impl<'a> Author<'a> {
         let message = json!({"role": "assistant", "content": words::text(tokens)});
         let choice =
             json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "length"});
-        self.openai("chat.completion", json!([choice]), Some(self.whole_usage()))
+        self.openai("chat.completion", &[choice], Some(self.whole_usage()))
     }
 
     fn completions_document(&self, tokens: u32) -> Value {
         let text = words::text(tokens);
         let choice = json!({"index": 0, "text": text, "logprobs": null, "finish_reason": "length"});
-        self.openai("text_completion", json!([choice]), Some(self.whole_usage()))
+        self.openai("text_completion", &[choice], Some(self.whole_usage()))
     }
 
     fn embeddings_document(&self) -> Value {
@@ -170,7 +168,7 @@ impl<'a> Author<'a> {
         })
     }
 
-    fn generated(&self, text: &str, tokens: Value, finish: &Value) -> Value {
+    fn generated(&self, text: &str, tokens: &Value, finish: &Value) -> Value {
         json!({
             "text": text,
             "meta_info": {
@@ -183,7 +181,7 @@ impl<'a> Author<'a> {
         })
     }
 
-    fn openai(&self, object: &str, choices: Value, usage: Option<Value>) -> Value {
+    fn openai(&self, object: &str, choices: &[Value], usage: Option<Value>) -> Value {
         let mut answer = json!({
             "id": format!("{}-{}", self.id_prefix(), self.number),
             "object": object,
@@ -201,8 +199,13 @@ impl<'a> Author<'a> {
         if self.dialect == Dialect::Chat { "chatcmpl" } else { "cmpl" }
     }
 
-    /// The counts inside every event, if they were asked for.
-    fn usage_in_event(&self, tokens: Value, total: Value) -> Option<Value> {
+    /// The counts inside every event, if they were asked for. A gap for the tokens makes one for
+    /// the total.
+    fn usage_in_event(&self, tokens: Value) -> Option<Value> {
+        let total = match tokens.as_u64() {
+            Some(tokens) => json!(u64::from(self.prompt_tokens()) + tokens),
+            None => json!(TOTAL),
+        };
         (self.ask.usage() == UsageEvents::Continuous).then(|| self.usage(tokens, total))
     }
 
@@ -211,27 +214,23 @@ impl<'a> Author<'a> {
         if self.ask.usage() == UsageEvents::None {
             return String::new();
         }
-        style.event(&self.openai(object, json!([]), Some(self.whole_usage())).to_string())
+        style.event(&self.openai(object, &[], Some(self.whole_usage())).to_string())
     }
 
     fn whole_usage(&self) -> Value {
-        self.usage(json!(self.length().tokens), json!(self.total()))
+        let tokens = self.length().tokens;
+        self.usage(json!(tokens), json!(self.prompt_tokens().saturating_add(tokens)))
     }
 
     fn usage(&self, tokens: Value, total: Value) -> Value {
-        json!({
-            "prompt_tokens": self.prompt_tokens(),
-            "completion_tokens": tokens,
-            "total_tokens": total,
-        })
+        let prompt = json!(self.prompt_tokens());
+        let counts =
+            [("prompt_tokens", prompt), ("completion_tokens", tokens), ("total_tokens", total)];
+        counts.into_iter().collect()
     }
 
     fn prompt_tokens(&self) -> u32 {
         self.ask.prompt().tokens
-    }
-
-    fn total(&self) -> u32 {
-        self.prompt_tokens().saturating_add(self.length().tokens)
     }
 }
 

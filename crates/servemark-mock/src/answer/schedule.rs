@@ -48,9 +48,9 @@ impl Schedule {
 
     /// Evenly from zero to the jitter.
     fn draw(&self, piece: u32) -> Duration {
-        let bound = self.jitter.as_nanos();
+        let bound = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
         let word = mix(self.seed.wrapping_add(u64::from(piece)));
-        Duration::from_nanos(((u128::from(word) * bound) >> 64) as u64)
+        Duration::from_nanos(((u128::from(word) * u128::from(bound)) >> 64) as u64)
     }
 }
 

@@ -238,7 +238,7 @@ mod tests {
         assert!(steps[0].2.ends_with("transfer-encoding: chunked\r\n\r\n"), "{}", steps[0].2);
         assert_eq!(
             steps[2].2,
-            "85\r\ndata: {\"id\":\"cmpl-1\",\"object\":\"text_completion\",\"created\":0,\
+            "99\r\ndata: {\"id\":\"cmpl-1\",\"object\":\"text_completion\",\"created\":0,\
              \"model\":\"mock\",\"choices\":[{\"index\":0,\"text\":\" year\",\"logprobs\":null,\
              \"finish_reason\":null}]}\n\n\r\n"
         );

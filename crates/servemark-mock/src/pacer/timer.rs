@@ -38,7 +38,7 @@ mod machine {
         pub(crate) fn arm(&self, at: Stamp) {
             let at = Duration::from_nanos(at.as_nanos().max(1));
             let it_value =
-                Timespec { tv_sec: at.as_secs() as i64, tv_nsec: at.subsec_nanos().into() };
+                Timespec { tv_sec: at.as_secs().cast_signed(), tv_nsec: at.subsec_nanos().into() };
             let once = Itimerspec { it_interval: Timespec::default(), it_value };
             timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &once)
                 .expect("the time is in range and the descriptor is a timer");

@@ -85,15 +85,11 @@ fn compose(
     if let Some(status) = &injected.status {
         return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
     }
-    match author.script(injected.style()) {
-        Some(script) => {
-            Answer::Stream(Box::new(Stream::new(script, schedule, injected, keep_alive)))
-        }
-        None => {
-            let (body, length) = (author.document(), author.length());
-            Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
-        }
+    if let Some(script) = author.script(injected.style()) {
+        return Answer::Stream(Box::new(Stream::new(script, schedule, injected, keep_alive)));
     }
+    let (body, length) = (author.document(), author.length());
+    Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
 }
 
 /// The number by which the client knows its request.

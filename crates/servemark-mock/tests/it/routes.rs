@@ -1,0 +1,201 @@
+//! Every route's body, read as a client reads it.
+
+use std::num::NonZeroU32;
+
+use serde_json::{Value, json};
+
+use crate::client::{call, get, post, server, start};
+
+/// The first eight tokens of every answer.
+const TEXT: &str = " time year work life hand part case week";
+
+#[test]
+fn generate_streams_its_text_cumulatively() {
+    let body = r#"{"text": "a b c", "sampling_params": {"max_new_tokens": 8}, "stream": true}"#;
+    let response =
+        post(&start(|spec| spec.tokens_per_chunk = NonZeroU32::new(3).unwrap()), "/generate", body);
+    assert!(response.head.contains("content-type: text/event-stream"), "{}", response.head);
+    let events = response.stream();
+    let counts: Vec<_> =
+        events.iter().map(|event| &event["meta_info"]["completion_tokens"]).collect();
+    assert_eq!(counts, [3, 6, 8]);
+    assert_eq!(events[0]["text"], " time year work");
+    assert_eq!(events[0]["meta_info"]["finish_reason"], Value::Null);
+    assert_eq!(events[2]["text"], TEXT);
+    assert_eq!(events[2]["meta_info"]["prompt_tokens"], 3);
+    assert_eq!(events[2]["meta_info"]["finish_reason"], json!({"type": "length", "length": 8}));
+}
+
+#[test]
+fn generate_answers_in_one_piece() {
+    let body = r#"{"input_ids": [1, 2, 3, 4], "sampling_params": {"max_new_tokens": 8}}"#;
+    let answer = post(&server(&[]), "/generate", body).json();
+    assert_eq!(answer["text"], TEXT);
+    assert_eq!(answer["meta_info"]["completion_tokens"], 8);
+    assert_eq!(answer["meta_info"]["prompt_tokens"], 4);
+    assert_eq!(answer["meta_info"]["finish_reason"]["type"], "length");
+}
+
+/// The text of all events, by way of `piece`.
+fn joined(events: &[Value], piece: impl Fn(&Value) -> &Value) -> String {
+    events.iter().filter_map(|event| piece(event).as_str()).collect()
+}
+
+#[test]
+fn completions_stream_deltas() {
+    let body = r#"{"model": "m", "prompt": [1, 2], "max_tokens": 8, "stream": true}"#;
+    let events = post(&server(&[]), "/v1/completions", body).stream();
+    assert_eq!(events.len(), 8);
+    assert_eq!(joined(&events, |event| &event["choices"][0]["text"]), TEXT);
+    assert_eq!(events[6]["choices"][0]["finish_reason"], Value::Null);
+    assert_eq!(events[7]["choices"][0]["finish_reason"], "length");
+    assert_eq!(
+        (&events[0]["object"], &events[0]["model"]),
+        (&json!("text_completion"), &json!("mock"))
+    );
+    assert!(events.iter().all(|event| event.get("usage").is_none()));
+}
+
+#[test]
+fn completions_tell_their_usage_last() {
+    let body = r#"{"prompt": [1, 2], "max_tokens": 3, "stream": true,
+                   "stream_options": {"include_usage": true}}"#;
+    let events = post(&server(&[]), "/v1/completions", body).stream();
+    assert_eq!(events.len(), 4);
+    assert_eq!(events[3]["choices"], json!([]));
+    let usage = json!({"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5});
+    assert_eq!(events[3]["usage"], usage);
+    assert_eq!(events[2].get("usage"), None);
+}
+
+#[test]
+fn completions_answer_in_one_piece() {
+    let answer =
+        post(&server(&[]), "/v1/completions", r#"{"prompt": "a", "max_tokens": 8}"#).json();
+    assert_eq!(answer["choices"][0]["text"], TEXT);
+    assert_eq!(answer["choices"][0]["finish_reason"], "length");
+    assert_eq!(
+        answer["usage"],
+        json!({"prompt_tokens": 1, "completion_tokens": 8, "total_tokens": 9})
+    );
+}
+
+const CHAT: &str = r#""messages": [{"role": "user", "content": "how are you"}]"#;
+
+#[test]
+fn chat_streams_a_role_then_deltas_then_the_finish() {
+    let body = format!(r#"{{{CHAT}, "max_completion_tokens": 8, "stream": true}}"#);
+    let events = post(&server(&[]), "/v1/chat/completions", &body).stream();
+    assert_eq!(events.len(), 10);
+    assert_eq!(events[0]["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
+    assert_eq!(joined(&events, |event| &event["choices"][0]["delta"]["content"]), TEXT);
+    assert_eq!(events[8]["choices"][0]["finish_reason"], Value::Null);
+    assert_eq!(events[9]["choices"][0]["finish_reason"], "length");
+    assert_eq!(events[9]["choices"][0]["delta"], json!({}));
+    assert_eq!(events[9]["object"], "chat.completion.chunk");
+}
+
+#[test]
+fn chat_tells_its_usage_with_every_event_if_asked() {
+    let options = r#""stream_options": {"include_usage": true, "continuous_usage_stats": true}"#;
+    let body = format!(r#"{{{CHAT}, "max_tokens": 2, "stream": true, {options}}}"#);
+    let events = post(&server(&[]), "/v1/chat/completions", &body).stream();
+    let counts: Vec<_> = events.iter().map(|event| &event["usage"]["completion_tokens"]).collect();
+    assert_eq!(counts, [0, 1, 2, 2, 2]);
+    let totals: Vec<_> = events.iter().map(|event| &event["usage"]["total_tokens"]).collect();
+    assert_eq!(totals, [3, 4, 5, 5, 5]);
+    assert_eq!(events[4]["choices"], json!([]));
+}
+
+#[test]
+fn chat_answers_in_one_piece() {
+    let body = format!(r#"{{{CHAT}, "max_tokens": 8, "stream": false}}"#);
+    let answer = post(&server(&[]), "/v1/chat/completions", &body).json();
+    assert_eq!(answer["choices"][0]["message"], json!({"role": "assistant", "content": TEXT}));
+    assert_eq!(answer["object"], "chat.completion");
+    assert_eq!(answer["usage"]["total_tokens"], 11);
+}
+
+#[test]
+fn embeddings_are_one_per_input() {
+    let answer =
+        post(&server(&[]), "/v1/embeddings", r#"{"input": ["a b", "c"], "model": "m"}"#).json();
+    assert_eq!(answer["data"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["data"][1]["index"], 1);
+    assert_eq!(answer["data"][1]["embedding"].as_array().unwrap().len(), 8);
+    assert_eq!(answer["usage"], json!({"prompt_tokens": 3, "total_tokens": 3}));
+}
+
+#[test]
+fn the_server_decides_the_length_where_it_is_told_to() {
+    let server = start(|spec| spec.output_tokens = Some(2));
+    let answer = post(&server, "/v1/completions", r#"{"prompt": "a", "max_tokens": 8}"#).json();
+    assert_eq!(answer["usage"]["completion_tokens"], 2);
+}
+
+#[test]
+fn an_answer_of_no_tokens_is_still_an_answer() {
+    let body = format!(r#"{{{CHAT}, "max_tokens": 0, "stream": true}}"#);
+    assert_eq!(post(&server(&[]), "/v1/chat/completions", &body).stream().len(), 2);
+    let body = r#"{"text": "", "sampling_params": {"max_new_tokens": 0}}"#;
+    assert_eq!(post(&server(&[]), "/generate", body).json()["text"], "");
+}
+
+#[test]
+fn the_server_says_what_it_is() {
+    let server = start(|spec| {
+        spec.model = "a \"quoted\" name".to_owned();
+        spec.accept_length = Some(2.5);
+    });
+    assert_eq!(get(&server, "/v1/models").json()["data"][0]["id"], "a \"quoted\" name");
+    for path in ["/model_info", "/get_model_info"] {
+        assert_eq!(get(&server, path).json()["model_path"], "a \"quoted\" name");
+    }
+    for path in ["/server_info", "/get_server_info"] {
+        assert_eq!(get(&server, path).json()["internal_states"][0]["avg_spec_accept_length"], 2.5);
+    }
+    for path in ["/health", "/health_generate"] {
+        assert_eq!(get(&server, path).status, 200);
+    }
+    let plain = get(&self::server(&[]), "/server_info").json();
+    assert_eq!(plain["internal_states"], json!([{}]));
+}
+
+#[test]
+fn control_calls_are_remembered_with_their_bodies() {
+    let server = server(&[]);
+    assert_eq!(post(&server, "/flush_cache?timeout=60.0", "").status, 200);
+    assert_eq!(post(&server, "/reset_prefix_cache", "").status, 200);
+    assert_eq!(post(&server, "/start_profile", r#"{"num_steps": 5}"#).status, 200);
+    assert_eq!(post(&server, "/stop_profile", "{}").status, 200);
+    let calls = server.control_calls();
+    let paths: Vec<_> = calls.iter().map(|call| call.path.as_str()).collect();
+    let expected =
+        ["/flush_cache?timeout=60.0", "/reset_prefix_cache", "/start_profile", "/stop_profile"];
+    assert_eq!(paths, expected);
+    assert_eq!(calls[2].body, r#"{"num_steps": 5}"#);
+    assert!(server.requests().is_empty(), "none were to be kept");
+}
+
+#[test]
+fn the_latest_requests_are_kept_where_asked_for() {
+    let server = start(|spec| spec.keep_requests = 2);
+    for path in ["/health", "/v1/models", "/nowhere"] {
+        call(&server, "GET", path, "x");
+    }
+    let kept = server.requests();
+    let paths: Vec<_> = kept.iter().map(|request| request.path.as_str()).collect();
+    assert_eq!(paths, ["/v1/models", "/nowhere"]);
+    assert_eq!((kept[0].method.as_str(), kept[0].header("HOST")), ("GET", Some("mock")));
+    assert_eq!((&kept[0].body[..], kept[0].header("cookie")), (&b"x"[..], None));
+}
+
+#[test]
+fn what_is_not_understood_is_refused_in_words() {
+    let server = server(&[]);
+    let lost = get(&server, "/nowhere");
+    assert_eq!(lost.status, 404);
+    assert_eq!(lost.json()["error"]["message"], "there is no route GET /nowhere");
+    let broken = post(&server, "/generate", "{");
+    assert_eq!((broken.status, &broken.json()["error"]["code"]), (400, &json!(400)));
+}
