@@ -94,6 +94,11 @@ impl BenchPlan {
         }
     }
 
+    /// The plan as a document, as the run log's header holds it. Its `{:#}` is for a person.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).expect("a plan is plain data")
+    }
+
     /// Refuses what cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
         if self.workload.requests == 0 {

@@ -1,11 +1,10 @@
 //! What a command line asked for, done.
 
-use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
-use servemark::core::RunLog;
+use anyhow::{Context, bail};
+use servemark::core::{RunLog, RunLogError};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::report::SglangOptions;
 use servemark::{ExecuteError, ExitCode, Run, Session, execute, stop_on_ctrl_c, verdict};
@@ -31,7 +30,7 @@ fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
         screen::complain(&format!("warning: {warning}"));
     }
     if parsed.plan_only {
-        screen::print(&format!("{}\n", pretty(&parsed.plan)?));
+        screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(ExitCode::Ok);
     }
     let live = Arc::default();
@@ -50,17 +49,13 @@ fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Resu
     if let Some(path) = &output.result_file {
         append(&run.log, scoring, output.details, path)?;
     }
-    match (&run.run_log_error, &run.run_log) {
-        (Some(error), _) => {
-            complain_whole(error);
-            Ok(ExitCode::Internal)
-        }
-        (None, Some(path)) => {
-            screen::complain(&format!("Run log: {}", path.display()));
-            Ok(verdict(&run.log, scoring))
-        }
-        (None, None) => Ok(verdict(&run.log, scoring)),
+    if let Some(error) = &run.run_log_error {
+        bail!("{error:#}; the report above is whole and the file is not");
     }
+    if let Some(path) = &run.run_log {
+        screen::complain(&format!("Run log: {}", path.display()));
+    }
+    Ok(verdict(&run.log, scoring))
 }
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -91,4 +86,11 @@ fn append(log: &RunLog, scoring: &ScoringSpec, details: bool, path: &Path) -> an
     let options = if details { options.with_output_details() } else { options };
     servemark::append_result(log, scoring, options, path)
         .with_context(|| format!("cannot append the result to {}", path.display()))
+}
+
+/// A run that did not come to its report knows its code; all else is the machine's or the user's.
+fn exit_code(error: &anyhow::Error) -> ExitCode {
+    let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
+    let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
+    of_run.or(of_log).unwrap_or(ExitCode::Internal)
 }

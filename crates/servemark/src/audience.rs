@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use servemark_core::{Phase, Progress, RunLogError};
+use servemark_core::{Phase, Progress};
 use servemark_datasets::{SkippedLines, Summary};
 
 /// Watches a run: hears the [`News`], sees the progress of long preparations, and may look at the
@@ -83,8 +83,6 @@ pub enum News<'a> {
         /// Why.
         reason: String,
     },
-    /// The run log cannot be written any more. The run goes on in memory.
-    RunLogLost(&'a RunLogError),
 }
 
 /// What the server's profiler does.
@@ -131,9 +129,6 @@ impl fmt::Display for News<'_> {
             Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
             Self::Measured => f.write_str("Measured."),
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
-            Self::RunLogLost(error) => {
-                write!(f, "{error}; the run goes on and its report will be whole")
-            }
         }
     }
 }

@@ -15,8 +15,7 @@ pub(crate) fn header(
     names: &Names,
     load: &Load,
 ) -> Header {
-    let document = serde_json::to_value(plan).expect("a plan is plain data");
-    Header::new(clock_started_unix_ns, facts(plan, server, names, load), document)
+    Header::new(clock_started_unix_ns, facts(plan, server, names, load), plan.to_json())
 }
 
 fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFacts {

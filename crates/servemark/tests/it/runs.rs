@@ -1,5 +1,8 @@
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,6 +143,25 @@ fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let error = run(&plan).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::Internal);
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
+}
+
+/// A pipe whose reader leaves after the header behaves as a disk that fills up during the run.
+#[test]
+fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.output.run_log = Some(path.clone());
+    let reader = std::thread::spawn(move || {
+        BufReader::new(File::open(path).unwrap()).read_line(&mut String::new()).unwrap()
+    });
+    let Run { log, run_log_error, .. } = run(&plan).unwrap();
+    assert!(reader.join().unwrap() > 0);
+    let error = run_log_error.expect("nobody read the requests").to_string();
+    assert!(error.starts_with("cannot write the run log"), "{error}");
+    assert_eq!(log.measured().count(), 20);
+    assert!(log.is_complete());
 }
 
 #[test]
