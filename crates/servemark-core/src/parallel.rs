@@ -73,7 +73,7 @@ where
     let shares = items.chunks(items.len().div_ceil(cores).max(1));
     thread::scope(|scope| {
         let workers: Vec<_> = shares.map(|share| scope.spawn(|| work_share(share))).collect();
-        let done = workers.into_iter().map(|worker| worker.join());
+        let done = workers.into_iter().map(thread::ScopedJoinHandle::join);
         done.flat_map(|results| results.unwrap_or_else(|panic| panic::resume_unwind(panic)))
             .collect()
     })
