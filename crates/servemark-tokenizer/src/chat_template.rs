@@ -64,6 +64,7 @@ fn environment() -> Environment<'static> {
     environment.set_syntax(syntax.expect("the delimiters are the default ones"));
     environment.set_unknown_method_callback(pycompat::unknown_method_callback);
     environment.add_filter("tojson", to_json);
+    environment.add_test("iterable", is_iterable);
     environment.add_function("raise_exception", raise_exception);
     environment.add_function("strftime_now", strftime_now);
     environment
@@ -122,6 +123,11 @@ impl Formatter for SpacedFormatter {
     {
         writer.write_all(b": ")
     }
+}
+
+/// As in Python: the engine would let one go through `none`, too, and templates ask this of tools.
+fn is_iterable(value: &Value) -> bool {
+    !value.is_none() && value.try_iter().is_ok()
 }
 
 /// Templates refuse conversations that their model was not made for.
@@ -189,6 +195,20 @@ mod tests {
     fn strings_have_the_methods_of_python() {
         renders("{{ messages[0].content.upper().split(' ')[0] }}", "HÉ");
         renders("{% for m in messages %}{{ m.get('x', 'none') }}{% break %}{% endfor %}", "none");
+    }
+
+    #[test]
+    fn absent_tools_are_not_iterable() {
+        renders("{{ tools is iterable }} {{ messages is iterable }}", "False True");
+        renders("{{ 'text' is iterable }} {{ 1 is iterable }}", "True False");
+    }
+
+    #[test]
+    fn loops_know_their_neighbours() {
+        renders(
+            "{% for n in messages[0].n %}{{ loop.previtem }}<{{ n }}>{{ loop.nextitem }} {% endfor %}",
+            "<1>2.5 1<2.5>None 2.5<None> ",
+        );
     }
 
     #[test]
