@@ -1,1 +1,22 @@
 //! The peers' command lines, spoken: arguments in, a benchmark plan out.
+//!
+//! Each dialect is a module: a mirror of the peer's flags, one to one, and a conversion that gives
+//! a [`BenchPlan`](servemark_plan::BenchPlan) or names the flag that is in its way. No flag is
+//! accepted and then ignored in silence. [`door`] finds out which dialect a command line is in.
+//!
+//! This crate opens no file and no connection, and prints nothing. The only reader of the process's
+//! environment and of the calendar is [`Environment::from_process`].
+
+mod argparse;
+pub mod door;
+mod environment;
+mod error;
+mod python;
+mod score;
+pub mod sglang;
+
+pub use door::Invocation;
+pub use environment::{Environment, LocalTime};
+pub use error::{CliError, UsageError};
+pub use score::ScoreArgs;
+pub use sglang::Parsed;

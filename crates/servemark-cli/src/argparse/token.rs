@@ -1,0 +1,94 @@
+//! Which arguments are flags and which are values.
+
+use super::{Flag, Grammar};
+use crate::error::CliError;
+
+/// An argument, told for what it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token<'a> {
+    /// A known flag, and what follows its equals sign.
+    Flag { flag: &'a Flag, attached: Option<&'a str> },
+    /// The end of the flags.
+    End,
+    /// It looks like a flag and is none.
+    Unknown(&'a str),
+    /// Something for the flag before it.
+    Value(&'a str),
+}
+
+impl<'a> Token<'a> {
+    /// The argument itself, for a token that is no flag.
+    pub(super) fn text(&self) -> &'a str {
+        match self {
+            Self::Flag { flag, .. } => &flag.name,
+            Self::End => END,
+            Self::Unknown(text) | Self::Value(text) => text,
+        }
+    }
+}
+
+impl Grammar {
+    pub(super) fn tokens<'a>(&'a self, args: &'a [String]) -> Result<Vec<Token<'a>>, CliError> {
+        let end = args.iter().position(|arg| arg == END).unwrap_or(args.len());
+        let (flags, rest) = args.split_at(end);
+        let mut tokens = flags.iter().map(|arg| self.token(arg)).collect::<Result<Vec<_>, _>>()?;
+        if let Some((_, values)) = rest.split_first() {
+            tokens.push(Token::End);
+            tokens.extend(values.iter().map(|value| Token::Value(value)));
+        }
+        Ok(tokens)
+    }
+
+    fn token<'a>(&'a self, arg: &'a str) -> Result<Token<'a>, CliError> {
+        if !arg.starts_with('-') || arg == "-" {
+            return Ok(Token::Value(arg));
+        }
+        if let Some(flag) = self.exactly(arg) {
+            return Ok(Token::Flag { flag, attached: None });
+        }
+        let (name, attached) = split_value(arg);
+        if let Some(flag) = self.exactly(name).filter(|_| attached.is_some()) {
+            return Ok(Token::Flag { flag, attached });
+        }
+        match self.abbreviated(name).as_slice() {
+            [flag] => Ok(Token::Flag { flag, attached }),
+            [] if is_negative_number(arg) || arg.contains(' ') => Ok(Token::Value(arg)),
+            [] => Ok(Token::Unknown(arg)),
+            several => {
+                let names: Vec<&str> = several.iter().map(|flag| flag.name.as_str()).collect();
+                Err(CliError::Ambiguous { given: arg.to_owned(), matches: names.join(", ") })
+            }
+        }
+    }
+
+    fn exactly(&self, name: &str) -> Option<&Flag> {
+        let name = if name == "-h" { super::HELP } else { name };
+        self.peer.iter().chain(&self.own).find(|flag| flag.name == name)
+    }
+
+    /// The peer's flags that begin so.
+    pub(super) fn abbreviated(&self, prefix: &str) -> Vec<&Flag> {
+        if !prefix.starts_with("--") {
+            return Vec::new();
+        }
+        self.peer.iter().filter(|flag| flag.name.starts_with(prefix)).collect()
+    }
+}
+
+fn split_value(arg: &str) -> (&str, Option<&str>) {
+    arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)))
+}
+
+/// `-5`, `-.5` or `-0.5`, and not `-1e5`: argparse knows no more than these.
+fn is_negative_number(arg: &str) -> bool {
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    arg.strip_prefix('-').is_some_and(|number| match number.split_once('.') {
+        Some((whole, fraction)) => {
+            all_digits(whole) && all_digits(fraction) && !fraction.is_empty()
+        }
+        None => all_digits(number) && !number.is_empty(),
+    })
+}
+
+/// What ends the flags.
+const END: &str = "--";

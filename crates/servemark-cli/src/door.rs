@@ -1,0 +1,144 @@
+//! The door: which program's command line is this?
+//!
+//! `servemark` is put in front of the command that is run already, or before a name of ours.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::score::{self, ScoreArgs};
+use crate::sglang::{self, Parsed};
+
+/// What a command line asks for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Invocation {
+    /// A serving benchmark, in SGLang's words.
+    Sglang(Box<Parsed>),
+    /// The numbers of a run that is over.
+    Score(ScoreArgs),
+}
+
+/// Reads what follows the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, Invocation, door};
+///
+/// let args = ["python3", "-m", "sglang.bench_serving", "--backend", "vllm"].map(Into::into);
+/// let invocation = door::parse(args, &Environment::default())?;
+/// assert!(matches!(invocation, Invocation::Sglang(_)));
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let mut args = args.into_iter();
+    let command = args.next().unwrap_or_default();
+    let name = file_name(&command);
+    match name.as_str() {
+        "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
+        "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
+        "--version" => Err(UsageError::help(VERSION)),
+        "bench-serving" => bench_serving("servemark bench-serving", args, environment),
+        "score" => score::parse("servemark score", args).map(Invocation::Score),
+        python if is_python(python) => module(args, environment),
+        other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
+        _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
+    }
+}
+
+fn bench_serving(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    sglang::parse(program, args, environment).map(|parsed| Invocation::Sglang(Box::new(parsed)))
+}
+
+/// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
+fn module(
+    mut args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    let module = args.next().filter(|_| switch == "-m").unwrap_or_default();
+    let module = module.to_string_lossy().into_owned();
+    match module.as_str() {
+        "sglang.bench_serving" | "sglang.benchmark.serving" => {
+            bench_serving(&module, args, environment)
+        }
+        "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
+        other if other.starts_with("sglang.") || other.starts_with("vllm.") => {
+            Err(refuse_unbuilt(&format!("python -m {other}")))
+        }
+        other => {
+            let given = format!("python -m {other}");
+            Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given }))
+        }
+    }
+}
+
+/// The last part of a path: `/usr/bin/python3` is `python3`.
+fn file_name(command: &OsStr) -> String {
+    let command = command.to_string_lossy();
+    command.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+}
+
+/// `python`, `python3`, `python3.12`.
+fn is_python(name: &str) -> bool {
+    name.strip_prefix("python")
+        .is_some_and(|version| version.chars().all(|sign| sign.is_ascii_digit() || sign == '.'))
+}
+
+/// Switches of one letter that take no value, such as `-u` and `-OO`.
+fn is_interpreter_switch(arg: &OsStr) -> bool {
+    let letters = arg.to_str().and_then(|arg| arg.strip_prefix('-')).unwrap_or_default();
+    !letters.is_empty() && letters.chars().all(|letter| "bBdEiIOPqRsSuvx".contains(letter))
+}
+
+fn refuse_unbuilt(what: &str) -> UsageError {
+    UsageError::refused(PROGRAM, CliError::not_built(what))
+}
+
+const PROGRAM: &str = "servemark";
+
+/// What the door will lead to.
+const NOT_BUILT: [&str; 8] = [
+    "ais_bench",
+    "bench-embedding",
+    "bench-offline",
+    "compare",
+    "evalscope",
+    "rerun",
+    "selftest",
+    "vllm",
+];
+
+const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
+
+const HELP: &str = "\
+Measure LLM inference. Put servemark in front of the command you already run.
+
+usage: servemark COMMAND [OPTIONS]
+
+Commands:
+  python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
+  python -m sglang.benchmark.serving ...  the same by its new name
+  bench-serving ...                       the same without Python's words
+  score RUNLOG ...                        the numbers of a run that is over
+
+servemark COMMAND --help tells more. A first look, without any server:
+
+  servemark bench-serving --simulate
+
+Not built yet: vllm, evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun,
+selftest.
+
+Options:
+  -h, --help     Print this
+      --version  Print the version
+";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What a command line's meaning depends on besides its words: variables, calendar, folder.
+//!
+//! It is a value, so that the same command line can be read twice with the same result.
+//! [`Environment::from_process`] is the only place of the workspace that asks the process for it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use servemark_core::unix_now;
+
+/// What a command line's meaning depends on besides its words.
+///
+/// ```
+/// use servemark_cli::Environment;
+///
+/// let environment = Environment::default().with_variable("OPENAI_API_KEY", "sk-secret");
+/// assert!(!format!("{environment:?}").contains("sk-secret"));
+/// ```
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    now: LocalTime,
+    directory: PathBuf,
+}
+
+/// A moment on the wall: the machine's local calendar, and seconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LocalTime {
+    /// Year, month and day.
+    pub date: (i16, u8, u8),
+    /// Hour, minute and second.
+    pub time: (u8, u8, u8),
+    /// Seconds since 1970 in UTC, with their fraction.
+    pub unix_seconds: f64,
+}
+
+impl Environment {
+    /// The process's own.
+    #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
+    pub fn from_process() -> Self {
+        let read = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+        Self {
+            variables: VARIABLES.iter().filter_map(read).collect(),
+            now: LocalTime::at(unix_now(), &TimeZone::system()),
+            directory: std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// The same at another time.
+    #[must_use]
+    pub fn at(self, now: LocalTime) -> Self {
+        Self { now, ..self }
+    }
+
+    /// The same in another folder.
+    #[must_use]
+    pub fn in_directory(self, directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), ..self }
+    }
+
+    /// The same with a variable set.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub(crate) fn now(&self) -> LocalTime {
+        self.now
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A variable that is set and not empty; the peers take an empty one for none.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Whether a variable says yes, as SGLang reads it.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| ["true", "1"].contains(&&*value.to_lowercase()))
+    }
+}
+
+impl LocalTime {
+    /// A moment of a calendar.
+    pub fn new(date: (i16, u8, u8), time: (u8, u8, u8), unix_seconds: f64) -> Self {
+        Self { date, time, unix_seconds }
+    }
+
+    fn at(since_1970: Duration, zone: &TimeZone) -> Self {
+        let stamp = i64::try_from(since_1970.as_secs()).ok().map(Timestamp::from_second);
+        let local = stamp.and_then(Result::ok).unwrap_or_default().to_zoned(zone.clone());
+        let narrow = |number: i8| number.unsigned_abs();
+        Self {
+            date: (local.year(), narrow(local.month()), narrow(local.day())),
+            time: (narrow(local.hour()), narrow(local.minute()), narrow(local.second())),
+            unix_seconds: since_1970.as_secs_f64(),
+        }
+    }
+}
+
+/// Names only: values may be keys.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("variables", &self.variables.keys())
+            .field("now", &self.now)
+            .field("directory", &self.directory)
+            .finish()
+    }
+}
+
+/// Everything that is read.
+const VARIABLES: [&str; 4] =
+    ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI", "SGLANG_TORCH_PROFILER_DIR"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calendar_is_the_zones_own() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let local = LocalTime::at(Duration::from_millis(1_767_223_800_500), &zone);
+        assert_eq!(local, LocalTime::new((2026, 1, 1), (1, 30, 0), 1_767_223_800.5));
+    }
+
+    #[test]
+    fn an_empty_variable_is_none() {
+        let environment = Environment::default().with_variable("API_KEY", "");
+        assert_eq!(environment.variable("API_KEY"), None);
+    }
+
+    #[test]
+    fn yes_is_true_or_1() {
+        let is_on = |value| Environment::default().with_variable("X", value).is_on("X");
+        assert!(is_on("TRUE") && is_on("1") && !is_on("yes") && !is_on("0"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Why a command line is no plan.
+
+use std::fmt;
+
+use servemark_plan::PlanError;
+use thiserror::Error;
+
+/// What is wrong with a command line.
+///
+/// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum CliError {
+    /// A prefix of several flags.
+    #[error("ambiguous option: {given} could match {matches}")]
+    Ambiguous {
+        /// The argument.
+        given: String,
+        /// The flags, in the peer's order.
+        matches: String,
+    },
+    /// Two flags of which only one may be given.
+    #[error("argument {flag}: not allowed with argument {other}")]
+    Conflict {
+        /// The later one.
+        flag: String,
+        /// The earlier one.
+        other: String,
+    },
+    /// A flag that takes values stands alone.
+    #[error("argument {flag}: expected {expected}")]
+    ExpectedArgument {
+        /// The flag.
+        flag: String,
+        /// How many.
+        expected: &'static str,
+    },
+    /// Nothing was asked for.
+    #[error("a command is missing; see servemark --help")]
+    NoCommand,
+    /// A flag whose value would change nothing.
+    #[error("{flag} has no effect {when}")]
+    NoEffect {
+        /// The flag.
+        flag: &'static str,
+        /// In which case, or beyond which.
+        when: &'static str,
+    },
+    /// Python without a module.
+    #[error("after python, -m and a module are expected, such as -m sglang.bench_serving")]
+    NoModule,
+    /// A part of the peer that we lack.
+    #[error("{what} is not built yet{hint}")]
+    NotBuilt {
+        /// A flag with its value, or a program's name.
+        what: String,
+        /// What would do, where something would.
+        hint: &'static str,
+    },
+    /// An argument that is no text.
+    #[error("an argument is not UTF-8: {shown}")]
+    NotUtf8 {
+        /// As much of it as can be shown.
+        shown: String,
+    },
+    /// Parts that do not go together.
+    #[error(transparent)]
+    Plan(PlanError),
+    /// A flag whose value cannot be.
+    #[error("{flag} {why}")]
+    Setting {
+        /// The flag.
+        flag: &'static str,
+        /// What is wrong with it, and what would do.
+        why: String,
+    },
+    /// A rule of the peer between two flags.
+    #[error("{0}")]
+    Together(&'static str),
+    /// A program that nobody has.
+    #[error("{given} is no command; see servemark --help")]
+    UnknownCommand {
+        /// The first argument.
+        given: String,
+    },
+    /// Arguments that no flag takes.
+    #[error("unrecognized arguments: {0}")]
+    Unrecognized(String),
+    /// A value for a flag that takes none.
+    #[error("argument {flag}: ignored explicit argument {value}")]
+    UnwantedArgument {
+        /// The flag.
+        flag: String,
+        /// The value, as Python shows it.
+        value: String,
+    },
+    /// A value of another type, or not among the choices.
+    #[error("argument {flag}: {why}")]
+    Value {
+        /// The flag.
+        flag: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl CliError {
+    pub(crate) fn setting(flag: &'static str, why: impl fmt::Display) -> Self {
+        Self::Setting { flag, why: why.to_string() }
+    }
+
+    pub(crate) fn not_built(what: impl Into<String>) -> Self {
+        Self::NotBuilt { what: what.into(), hint: "" }
+    }
+}
+
+/// What to print instead of running: the help that was asked for, or what is wrong.
+///
+/// Its `Display` is the whole text. Help belongs to standard output, the rest to standard error.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{text}")]
+pub struct UsageError {
+    text: String,
+    cause: Option<CliError>,
+    is_help: bool,
+}
+
+impl UsageError {
+    pub(crate) fn help(text: impl Into<String>) -> Self {
+        Self { text: text.into(), cause: None, is_help: true }
+    }
+
+    pub(crate) fn refused(program: &str, cause: CliError) -> Self {
+        let text = format!(
+            "usage: {program} [OPTIONS] ({program} --help lists them)\n{program}: error: {cause}\n"
+        );
+        Self { text, cause: Some(cause), is_help: false }
+    }
+
+    /// The text that clap wrote, which knows the usage line better.
+    pub(crate) fn from_clap(error: &clap::Error) -> Self {
+        Self { text: error.to_string(), cause: None, is_help: !error.use_stderr() }
+    }
+
+    /// 0 if this is help that was asked for, else 2.
+    pub fn exit_code(&self) -> u8 {
+        if self.is_help { 0 } else { 2 }
+    }
+
+    /// Whether this is what the user asked for: help or the version.
+    pub fn is_help(&self) -> bool {
+        self.is_help
+    }
+
+    /// What is wrong, where it is told by type.
+    pub fn cause(&self) -> Option<&CliError> {
+        self.cause.as_ref()
+    }
+}

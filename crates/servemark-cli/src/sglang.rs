@@ -1,0 +1,134 @@
+//! The dialect of SGLang 0.5.23's serving benchmark (`python -m sglang.bench_serving`).
+//!
+//! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
+//! their types, what is not built or has no effect is named, and the rest becomes a
+//! [`BenchPlan`](servemark_plan::BenchPlan), theme by theme.
+//!
+//! What differs from the peer on purpose is told in `docs/compat/sglang.md`.
+
+mod args;
+mod control;
+mod dataset;
+mod given;
+mod load;
+mod names;
+mod number;
+mod output;
+mod refusal;
+mod scope;
+mod server;
+mod simulate;
+mod wire;
+
+use std::ffi::OsString;
+
+use clap::FromArgMatches;
+use servemark_backends::BackendName;
+use servemark_client::Credentials;
+use servemark_plan::BenchPlan;
+
+use self::args::SglangArgs;
+pub(crate) use self::args::parse_layout;
+use self::given::Given;
+use self::names::{EXCLUSIVE, PEER};
+use self::scope::Scene;
+use crate::argparse::Grammar;
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+
+/// A command line, understood.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Parsed {
+    /// What to do.
+    pub plan: BenchPlan,
+    /// What the server wants to see first; no part of the plan, which is written into files.
+    pub credentials: Credentials,
+    /// Whether a progress bar is wanted.
+    pub progress: bool,
+    /// Whether the plan is only to be printed.
+    pub plan_only: bool,
+    /// What the user should know before the run.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a command line, without the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, sglang};
+///
+/// let args = ["--backend", "vllm", "--num-prompt", "10"].map(Into::into);
+/// let parsed = sglang::parse("bench-serving", args, &Environment::default())?;
+/// assert_eq!(parsed.plan.workload.requests, 10);
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Parsed, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let command = SglangArgs::whole_command(program);
+    let args = texts(args).map_err(refuse)?;
+    let grammar = Grammar::of(&command, &PEER, EXCLUSIVE);
+    let reading = grammar.read(&args).map_err(refuse)?;
+    let given = Given { reading, command };
+    let mut args = typed(program, &given)?;
+    given.reading.refuse_leftovers().map_err(refuse)?;
+    simulate::choose_the_rest(&mut args, &given);
+    understand(&args, &given, environment).map_err(refuse)
+}
+
+fn understand(
+    args: &SglangArgs,
+    given: &Given,
+    environment: &Environment,
+) -> Result<Parsed, CliError> {
+    refusal::check(args, given)?;
+    let backend = backend(args)?;
+    let mut warnings = Vec::new();
+    Scene { given, dataset: dataset::name(&args.dataset)?, backend }.check(&mut warnings)?;
+    let credentials = server::credentials(&args.target, environment, &mut warnings)?;
+    let plan = plan(args, backend, environment)?;
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.own.plan_only);
+    Ok(Parsed { plan, credentials, progress, plan_only, warnings })
+}
+
+fn plan(
+    args: &SglangArgs,
+    backend: BackendName,
+    environment: &Environment,
+) -> Result<BenchPlan, CliError> {
+    let mut plan = BenchPlan::new(
+        server::server(args, backend)?,
+        backend,
+        wire::wire(args, backend)?,
+        dataset::workload(args, backend)?,
+        load::load(&args.load)?,
+    );
+    plan.control = control::control(args, backend, environment)?;
+    plan.model = server::model(args);
+    plan.scoring = output::scoring(args)?;
+    plan.output = output::output(args, backend, environment)?;
+    plan.echo = output::echo(args);
+    plan.check().map_err(CliError::Plan)?;
+    Ok(plan)
+}
+
+fn backend(args: &SglangArgs) -> Result<BackendName, CliError> {
+    let name = &args.target.backend;
+    name.parse().map_err(|_| CliError::not_built(format!("--backend {name}")))
+}
+
+fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, CliError> {
+    let not_utf8 = |arg: OsString| CliError::NotUtf8 { shown: arg.to_string_lossy().into_owned() };
+    args.into_iter().map(|arg| arg.into_string().map_err(not_utf8)).collect()
+}
+
+fn typed(program: &str, given: &Given) -> Result<SglangArgs, UsageError> {
+    let args = [program.to_owned()].into_iter().chain(given.reading.canonical());
+    let matches = given.command.clone().try_get_matches_from(args);
+    matches
+        .and_then(|matches| SglangArgs::from_arg_matches(&matches))
+        .map_err(|error| refusal::of_clap(program, &error))
+}

@@ -1,0 +1,75 @@
+//! The flags, mirrored: SGLang's by theme, then ours.
+//!
+//! Names, types, defaults and choices are SGLang 0.5.23's; a test holds them against its own list.
+//! What the flags mean is told by the modules that turn them into a plan.
+
+mod dataset;
+mod load;
+mod output;
+mod own;
+mod profile;
+mod request;
+mod target;
+mod unbuilt;
+
+use clap::{Command, CommandFactory, Parser};
+
+pub(super) use self::dataset::DatasetArgs;
+pub(super) use self::load::LoadArgs;
+pub(super) use self::output::OutputArgs;
+pub(crate) use self::own::parse_layout;
+pub(super) use self::own::{ConnectionArgs, OwnArgs, SimulatorArgs};
+pub(super) use self::profile::ProfileArgs;
+pub(super) use self::request::RequestArgs;
+pub(super) use self::target::TargetArgs;
+pub(super) use self::unbuilt::FLAGS as UNBUILT;
+
+/// Benchmark a running server: SGLang's command line, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "bench-serving",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100,
+    after_help = AFTER
+)]
+pub(super) struct SglangArgs {
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
+    #[command(flatten)]
+    pub(super) dataset: DatasetArgs,
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
+    #[command(flatten)]
+    pub(super) request: RequestArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+    #[command(flatten)]
+    pub(super) own: OwnArgs,
+    #[command(flatten)]
+    pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) simulator: SimulatorArgs,
+}
+
+impl SglangArgs {
+    /// The whole command: what is mirrored above, and the flags that are only known by name.
+    pub(super) fn whole_command(program: &str) -> Command {
+        let mut command = Self::command().bin_name(program).args(unbuilt::args());
+        command.build();
+        command
+    }
+}
+
+const AFTER: &str = "\
+SGLang's flags may be abbreviated as Python allows it (--num-prompt 10, --random-input=512); ours \
+are written in full.
+
+Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), SGLANG_IS_IN_CI, \
+SGLANG_TORCH_PROFILER_DIR.
+
+Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \
+requests failed, 130 interrupted.";

@@ -1,0 +1,63 @@
+//! What is sent.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data set")]
+pub(in crate::sglang) struct DatasetArgs {
+    /// Where prompts come from
+    #[arg(long, value_name = "NAME", default_value = "sharegpt",
+          value_parser = PossibleValuesParser::new(DATASETS))]
+    pub(in crate::sglang) dataset_name: String,
+    /// The file of sharegpt, random, custom or openai
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(in crate::sglang) dataset_path: String,
+    /// How many requests to send
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
+    pub(in crate::sglang) num_prompts: i64,
+    /// The seed of prompts, lengths and arrivals
+    #[arg(long, value_name = "N", default_value = "42", value_parser = python::int)]
+    pub(in crate::sglang) seed: i64,
+    /// The output length of every request of sharegpt, custom and openai; by default the data's
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::sglang) sharegpt_output_len: Option<i64>,
+    /// Leave out requests of sharegpt and custom that are longer, prompt and output together
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::sglang) sharegpt_context_len: Option<i64>,
+    /// The longest prompt of random and random-ids
+    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
+    pub(in crate::sglang) random_input_len: i64,
+    /// The longest output of random and random-ids
+    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
+    pub(in crate::sglang) random_output_len: i64,
+    /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::sglang) random_range_ratio: f64,
+    /// Text put at the end of each prompt of sharegpt and custom
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(in crate::sglang) prompt_suffix: String,
+    /// Render each prompt of sharegpt and custom with the tokenizer's chat template
+    #[arg(long)]
+    pub(in crate::sglang) apply_chat_template: bool,
+    /// Send token ids instead of text; for random and random-ids with --backend sglang
+    #[arg(long)]
+    pub(in crate::sglang) tokenize_prompt: bool,
+}
+
+const DATASETS: [&str; 12] = [
+    "agentic-trace",
+    "sharegpt",
+    "custom",
+    "openai",
+    "random",
+    "random-ids",
+    "generated-shared-prefix",
+    "mmmu",
+    "image",
+    "mooncake",
+    "longbench_v2",
+    "speed-bench",
+];

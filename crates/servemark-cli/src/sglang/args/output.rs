@@ -1,0 +1,39 @@
+//! What is made of the run.
+
+use clap::{ArgAction, Args};
+use servemark_metrics::{Slo, SloMetric};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
+pub(in crate::sglang) struct OutputArgs {
+    /// The file to which a line of results is appended; by default
+    /// BACKEND_MMDD_PROMPTS_DATASET.jsonl
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) output_file: Option<String>,
+    /// Put every request's lengths, times and text into that line
+    #[arg(long)]
+    pub(in crate::sglang) output_details: bool,
+    /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000
+    #[arg(long, value_name = "KEY:VALUE", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, value_parser = parse_slo)]
+    pub(in crate::sglang) goodput: Option<Vec<Slo>>,
+    /// A text of yours that the result repeats
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::sglang) tag: Option<String>,
+    /// Show no progress bar
+    #[arg(long)]
+    pub(in crate::sglang) disable_tqdm: bool,
+}
+
+/// Reads `ttft:500` as SGLang does, and refuses in its words.
+fn parse_slo(text: &str) -> Result<Slo, String> {
+    let (name, limit) = text.split_once(':').unwrap_or((text, ""));
+    let metric = SloMetric::from_name(name).ok_or_else(|| {
+        let shown = python::repr(text);
+        format!("expected KEY:VALUE with KEY in ttft, tpot, e2el, got {shown}")
+    })?;
+    Slo::new(metric, python::finite_positive_float(limit)?).map_err(|error| error.to_string())
+}

@@ -1,0 +1,97 @@
+//! Our own flags: what SGLang's client cannot be asked for. They are never abbreviated.
+
+use clap::{ArgAction, Args};
+use servemark_datasets::BadLine;
+use servemark_mock::{Fault, MockSpec};
+use servemark_plan::Layout;
+
+use crate::python;
+use crate::sglang::simulate::parse_simulator;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(in crate::sglang) struct OwnArgs {
+    /// The tables to print, in this order: sglang, native
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout,
+          default_value = "sglang,native")]
+    pub(in crate::sglang) layout: Vec<Layout>,
+    /// The file that keeps everything observed of the run; by default
+    /// servemark_BACKEND_DATE_TIME.runlog.jsonl
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) run_log: Option<String>,
+    /// Keep the run in memory only
+    #[arg(long)]
+    pub(in crate::sglang) no_run_log: bool,
+    /// Ask OpenAI routes to count tokens at the end of the stream
+    #[arg(long)]
+    pub(in crate::sglang) include_usage: bool,
+    /// What to do about a line of custom or openai that is not JSON: fail, or skip it and say so
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_bad_line)]
+    pub(in crate::sglang) bad_lines: BadLine,
+    /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
+    /// default anything below 1
+    #[arg(long, value_name = "SHARE", value_parser = python::float)]
+    pub(in crate::sglang) tolerate_failures: Option<f64>,
+    /// Print the plan as JSON and stop
+    #[arg(long)]
+    pub(in crate::sglang) plan_only: bool,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+pub(in crate::sglang) struct ConnectionArgs {
+    /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
+    #[arg(long)]
+    pub(in crate::sglang) http2: bool,
+    /// A PEM file of authorities to trust beside the machine's own
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) ca_file: Option<String>,
+    /// How many seconds look-up, TCP and TLS may take; by default 30
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    pub(in crate::sglang) connect_timeout: Option<f64>,
+    /// How many seconds the answer's first byte may take; by default 3600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    pub(in crate::sglang) first_byte_timeout: Option<f64>,
+    /// How many seconds may pass between two reads of an answer; by default 600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    pub(in crate::sglang) idle_timeout: Option<f64>,
+    /// How many seconds a request may take; by default 21600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    pub(in crate::sglang) total_timeout: Option<f64>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: simulator")]
+#[expect(clippy::option_option, reason = "clap's form of a flag with an optional value")]
+pub(in crate::sglang) struct SimulatorArgs {
+    /// Ask a bundled server whose true latencies are known, and choose a short run; KEY=VALUE pairs
+    /// say how it behaves: ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
+    /// accept_length=2.5,model=NAME,seed=1
+    #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
+    pub(in crate::sglang) simulate: Option<Option<MockSpec>>,
+    /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
+    /// stall@5:2s, reset/100; may be given several times
+    #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
+    pub(in crate::sglang) simulate_fault: Vec<Fault>,
+}
+
+fn parse_bad_line(what: &str) -> Result<BadLine, String> {
+    match what {
+        "fail" => Ok(BadLine::Fail),
+        "skip" => Ok(BadLine::Skip),
+        _ => Err(format!("expected fail or skip, got {}", python::repr(what))),
+    }
+}
+
+/// Reads the name of a table.
+pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
+    match name {
+        "native" => Ok(Layout::Native),
+        "sglang" => Ok(Layout::Sglang),
+        "aisbench" | "evalscope" | "vllm" => Err(format!("the layout {name} is not built yet")),
+        _ => Err(format!("there is no layout {name}; use sglang, native or both with a comma")),
+    }
+}

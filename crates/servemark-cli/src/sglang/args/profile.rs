@@ -1,0 +1,44 @@
+//! What the server's profiler is told.
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Profiler")]
+pub(in crate::sglang) struct ProfileArgs {
+    /// Run the server's profiler during the measurement
+    #[arg(long)]
+    pub(in crate::sglang) profile: bool,
+    /// What it watches
+    #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_values = ["CPU", "GPU"],
+          value_parser = PossibleValuesParser::new(ACTIVITIES))]
+    pub(in crate::sglang) profile_activities: Vec<String>,
+    /// The step at which it starts
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) profile_start_step: Option<i64>,
+    /// After how many steps it stops by itself; counts before --profile-num-steps
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) profile_steps: Option<i64>,
+    /// After how many steps it stops by itself
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) profile_num_steps: Option<i64>,
+    /// Keep prefill and decode apart; 5 steps of each if no number is given
+    #[arg(long)]
+    pub(in crate::sglang) profile_by_stage: bool,
+    /// Which stages
+    #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::sglang) profile_stages: Option<Vec<String>>,
+    /// The server's folder for traces; by default $SGLANG_TORCH_PROFILER_DIR, else /tmp
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) profile_output_dir: Option<String>,
+    /// How the names of its files begin
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::sglang) profile_prefix: Option<String>,
+}
+
+const ACTIVITIES: [&str; 5] = ["CPU", "GPU", "CUDA_PROFILER", "XPU", "MEM"];

@@ -1,0 +1,45 @@
+//! How a request is put.
+
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Requests")]
+pub(in crate::sglang) struct RequestArgs {
+    /// Ask for the answer in one piece
+    #[arg(long)]
+    pub(in crate::sglang) disable_stream: bool,
+    /// Let the model stop before the length asked for
+    #[arg(long)]
+    pub(in crate::sglang) disable_ignore_eos: bool,
+    /// The sampling temperature, on /generate; the other routes send 0
+    #[arg(long, value_name = "T", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::sglang) temperature: f64,
+    /// The nucleus, on /generate; sent when below 1
+    #[arg(long, value_name = "P", default_value = "1.0", value_parser = python::float)]
+    pub(in crate::sglang) top_p: f64,
+    /// Ask for log-probabilities, on /generate and /v1/completions
+    #[arg(long)]
+    pub(in crate::sglang) return_logprob: bool,
+    /// For how many of the likeliest tokens; /v1/completions needs --return-logprob too
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::sglang) top_logprobs_num: i64,
+    /// For which tokens besides, on /generate
+    #[arg(long, value_name = "ID", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, value_parser = python::int)]
+    pub(in crate::sglang) token_ids_logprob: Option<Vec<i64>>,
+    /// From which position of the prompt on, on /generate; -1 for the output only
+    #[arg(long, value_name = "N", default_value = "-1", value_parser = python::int)]
+    pub(in crate::sglang) logprob_start_len: i64,
+    /// Ask for the chosen experts of a mixture, on /generate
+    #[arg(long)]
+    pub(in crate::sglang) return_routed_experts: bool,
+    /// A JSON object whose keys are added to every request's body and replace ours
+    #[arg(long, value_name = "JSON")]
+    pub(in crate::sglang) extra_request_body: Option<String>,
+    /// Mark requests as prefilled elsewhere, to measure a decode server alone
+    #[arg(long)]
+    pub(in crate::sglang) fake_prefill: bool,
+}

@@ -1,0 +1,57 @@
+//! Who is asked.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server and model")]
+pub(in crate::sglang) struct TargetArgs {
+    /// The server and the route it is asked by
+    #[arg(long, value_name = "NAME", default_value = "sglang",
+          value_parser = PossibleValuesParser::new(BACKENDS))]
+    pub(in crate::sglang) backend: String,
+    /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
+    #[arg(long, value_name = "URL")]
+    pub(in crate::sglang) base_url: Option<String>,
+    /// The server's host
+    #[arg(long, value_name = "HOST", default_value = "0.0.0.0")]
+    pub(in crate::sglang) host: String,
+    /// The server's port; by default the backend's: 8000 for vllm, 23333 for lmdeploy, else 30000
+    #[arg(long, value_name = "PORT", value_parser = python::int)]
+    pub(in crate::sglang) port: Option<i64>,
+    /// How many seconds to wait until the server is ready; 0 does not ask
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = python::int)]
+    pub(in crate::sglang) ready_check_timeout_sec: i64,
+    /// The model; by default the first that the server lists
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::sglang) model: Option<String>,
+    /// The name that requests carry; by default the model's
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::sglang) served_model_name: Option<String>,
+    /// The folder of the tokenizer; by default what the server says, else the model's name
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) tokenizer: Option<String>,
+    /// Headers for every request; they win over the API key's
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., action = clap::ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::sglang) header: Option<Vec<String>>,
+}
+
+const BACKENDS: [&str; 13] = [
+    "sglang",
+    "sglang-native",
+    "sglang-oai",
+    "sglang-oai-chat",
+    "sglang-embedding",
+    "vllm",
+    "vllm-chat",
+    "vllm-embedding",
+    "lmdeploy",
+    "lmdeploy-chat",
+    "trt",
+    "gserver",
+    "truss",
+];

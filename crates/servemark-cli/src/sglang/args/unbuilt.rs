@@ -1,0 +1,159 @@
+//! The peer's flags that are known and not built: each is refused when it asks for anything.
+
+use clap::{Arg, ArgAction};
+
+use crate::argparse::LIST;
+use crate::error::CliError;
+use crate::python;
+use crate::sglang::given::Given;
+
+/// A flag of a part that we lack.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sglang) struct Unbuilt {
+    flag: &'static str,
+    kind: Kind,
+    default: Option<&'static str>,
+    hint: &'static str,
+}
+
+/// What a flag takes.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Choice(&'static [&'static str]),
+    Float,
+    Int,
+    /// Any number of texts.
+    List,
+    PositiveFloat,
+    Switch,
+    Text,
+}
+
+/// The flags as clap knows them.
+pub(super) fn args() -> impl Iterator<Item = Arg> {
+    FLAGS.iter().map(Unbuilt::arg)
+}
+
+impl Unbuilt {
+    const fn new(flag: &'static str, kind: Kind, default: Option<&'static str>) -> Self {
+        Self { flag, kind, default, hint: "" }
+    }
+
+    const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// Refuses the flag if it was given another value than its default.
+    pub(in crate::sglang) fn refuse(&self, given: &Given) -> Result<(), CliError> {
+        if given.asks(self.flag) {
+            let what = [&[self.flag.to_owned()], given.values(self.flag)].concat().join(" ");
+            return Err(CliError::NotBuilt { what, hint: self.hint });
+        }
+        Ok(())
+    }
+
+    fn arg(&self) -> Arg {
+        let name = self.flag.trim_start_matches('-');
+        let arg = Arg::new(name).long(name).help_heading(HEADING).help(self.help());
+        let arg = self.kind.of(arg);
+        match self.default {
+            Some(default) => arg.default_value(default),
+            None => arg,
+        }
+    }
+
+    fn help(&self) -> &'static str {
+        self.hint.trim_start_matches("; ")
+    }
+}
+
+impl Kind {
+    fn of(self, arg: Arg) -> Arg {
+        match self {
+            Self::Switch => arg.action(ArgAction::SetTrue),
+            Self::Choice(choices) => arg.value_name("NAME").value_parser(choices.to_vec()),
+            Self::Float => arg.value_name("NUMBER").value_parser(python::float),
+            Self::Int => arg.value_name("N").value_parser(python::int),
+            Self::List => arg.value_name("TEXT").num_args(0..).value_delimiter(LIST),
+            Self::PositiveFloat => {
+                arg.value_name("NUMBER").value_parser(python::finite_positive_float)
+            }
+            Self::Text => arg.value_name("TEXT"),
+        }
+    }
+}
+
+const HEADING: &str = "Known and not built yet: refused unless at its default";
+
+const fn switch(flag: &'static str) -> Unbuilt {
+    Unbuilt::new(flag, Kind::Switch, None)
+}
+
+const fn int(flag: &'static str, default: &'static str) -> Unbuilt {
+    Unbuilt::new(flag, Kind::Int, Some(default))
+}
+
+const fn float(flag: &'static str, default: &'static str) -> Unbuilt {
+    Unbuilt::new(flag, Kind::Float, Some(default))
+}
+
+const fn text(flag: &'static str, default: Option<&'static str>) -> Unbuilt {
+    Unbuilt::new(flag, Kind::Text, default)
+}
+
+const fn list(flag: &'static str) -> Unbuilt {
+    Unbuilt::new(flag, Kind::List, None)
+}
+
+const fn choice(
+    flag: &'static str,
+    choices: &'static [&'static str],
+    default: Option<&'static str>,
+) -> Unbuilt {
+    Unbuilt::new(flag, Kind::Choice(choices), default)
+}
+
+/// Every flag that is known and not built.
+pub(in crate::sglang) const FLAGS: [Unbuilt; 36] = [
+    int("--dataset-offset", "0"),
+    Unbuilt::new("--agentic-max-turns", Kind::Int, None),
+    choice("--speed-bench-category", &["low_entropy", "mixed", "high_entropy"], None),
+    int("--speed-bench-output-len", "512"),
+    int("--image-count", "1"),
+    text("--image-resolution", Some("1080p")),
+    switch("--random-image-count"),
+    text("--image-format", Some("jpeg")),
+    text("--image-content", Some("random")),
+    switch("--use-trace-timestamps")
+        .hint("; SGLang 0.5.23 accepts it and sends as if it were not there"),
+    switch("--print-requests").hint("; the run log holds every request"),
+    switch("--cache-report"),
+    switch("--plot-throughput").hint("; the run log holds what there is to plot"),
+    list("--lora-name"),
+    choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
+    float("--lora-zipf-alpha", "1.5"),
+    switch("--pd-separated"),
+    list("--profile-prefill-url"),
+    list("--profile-decode-url"),
+    int("--gsp-num-groups", "64"),
+    int("--gsp-prompts-per-group", "16"),
+    int("--gsp-system-prompt-len", "2048"),
+    int("--gsp-question-len", "128"),
+    int("--gsp-output-len", "256"),
+    float("--gsp-range-ratio", "1.0"),
+    switch("--gsp-fast-prepare"),
+    switch("--gsp-send-routing-key"),
+    int("--gsp-num-turns", "1"),
+    switch("--gsp-ordered"),
+    choice("--gsp-group-distribution", &["uniform", "zipf"], Some("uniform")),
+    Unbuilt::new("--gsp-zipf-alpha", Kind::PositiveFloat, None),
+    float("--mooncake-slowdown-factor", "1.0"),
+    int("--mooncake-num-rounds", "1"),
+    choice(
+        "--mooncake-workload",
+        &["mooncake", "conversation", "synthetic", "toolagent"],
+        Some("conversation"),
+    ),
+    switch("--rust-client").hint("; leave it out, this client is compiled already"),
+    Unbuilt::new("--rust-worker-threads", Kind::Int, None),
+];

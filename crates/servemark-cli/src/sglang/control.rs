@@ -1,0 +1,103 @@
+//! What the server is asked to do around the measurement: be ready, flush, profile.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use servemark_backends::BackendName;
+use servemark_core::JsonObject;
+use servemark_plan::{ControlSpec, ProfileSpec};
+
+use super::args::{LoadArgs, ProfileArgs, SglangArgs};
+use super::number::{at_least, seconds, some_at_least};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+/// Readiness, cache and profiler.
+pub(super) fn control(
+    args: &SglangArgs,
+    backend: BackendName,
+    environment: &Environment,
+) -> Result<ControlSpec, CliError> {
+    let mut control = ControlSpec::default();
+    let ready = at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
+    control.ready_timeout = Duration::from_secs(ready);
+    control.flush_cache = flush(&args.load, backend, environment)?;
+    if args.profile.profile {
+        control.profile = Some(profile(&args.profile, environment)?);
+    }
+    Ok(control)
+}
+
+/// SGLang's own tests set a variable so that none of their runs meets another's cache.
+fn flush(
+    args: &LoadArgs,
+    backend: BackendName,
+    environment: &Environment,
+) -> Result<Option<Duration>, CliError> {
+    let is_forced = backend.is_sglang() && environment.is_on("SGLANG_IS_IN_CI");
+    let timeout = seconds("--flush-cache-timeout", args.flush_cache_timeout)?;
+    Ok((args.flush_cache || is_forced).then_some(timeout))
+}
+
+/// The bodies of `/start_profile` and `/stop_profile`, key for key SGLang 0.5.23's.
+fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec, CliError> {
+    let start_step: Option<u64> =
+        some_at_least("--profile-start-step", 0, args.profile_start_step)?;
+    let steps: Option<u64> = some_at_least("--profile-steps", 0, args.profile_steps)?;
+    let num_steps: Option<u64> = some_at_least("--profile-num-steps", 0, args.profile_num_steps)?;
+    let stops_by_itself = steps.is_some() || num_steps.is_some();
+    let num_steps = num_steps.or(args.profile_by_stage.then_some(STEPS_BY_STAGE));
+    let mut start = object([
+        ("activities", json!(args.profile_activities)),
+        ("num_steps", json!(num_steps)),
+        ("profile_by_stage", json!(args.profile_by_stage)),
+        ("profile_stages", json!(args.profile_stages)),
+        ("output_dir", json!(output_dir(args, environment))),
+        ("profile_prefix", json!(args.profile_prefix)),
+    ]);
+    let mut stop = JsonObject::new();
+    // These two are sent as text.
+    if let Some(step) = start_step {
+        start.insert("start_step".to_owned(), json!(step.to_string()));
+        stop.insert("start_step".to_owned(), json!(step.to_string()));
+    }
+    if let Some(steps) = steps {
+        start.insert("num_steps".to_owned(), json!(steps.to_string()));
+    }
+    let mut spec = ProfileSpec::default();
+    spec.start = start;
+    spec.stop = (!stops_by_itself).then_some(stop);
+    Ok(spec)
+}
+
+fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// A folder of this run's own. SGLang's client also creates it, on the client's machine; the server
+/// does that where it is needed.
+fn output_dir(args: &ProfileArgs, environment: &Environment) -> PathBuf {
+    let chosen = args.profile_output_dir.as_deref();
+    let base = chosen.or(environment.variable("SGLANG_TORCH_PROFILER_DIR")).unwrap_or("/tmp");
+    let folder = normal(&environment.directory().join(base));
+    folder.join(format!("{:?}", environment.now().unix_seconds))
+}
+
+/// A path without `.` and `..`, by its words alone, as Python's `os.path.abspath` has it.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// What SGLang asks for where stages are kept apart and no number is given.
+const STEPS_BY_STAGE: u64 = 5;

@@ -1,0 +1,45 @@
+//! Numbers that must lie somewhere.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use crate::error::CliError;
+
+/// A whole number that is not below `least` and fits.
+pub(super) fn at_least<T: TryFrom<i64>>(
+    flag: &'static str,
+    least: i64,
+    value: i64,
+) -> Result<T, CliError> {
+    if value < least {
+        return Err(CliError::setting(flag, format!("must be {least} or more, not {value}")));
+    }
+    T::try_from(value).map_err(|_| CliError::setting(flag, format!("is too large: {value}")))
+}
+
+/// The same for a flag that may be absent.
+pub(super) fn some_at_least<T: TryFrom<i64>>(
+    flag: &'static str,
+    least: i64,
+    value: Option<i64>,
+) -> Result<Option<T>, CliError> {
+    value.map(|value| at_least(flag, least, value)).transpose()
+}
+
+/// A number that JSON can say.
+pub(super) fn finite(flag: &'static str, value: f64) -> Result<f64, CliError> {
+    if value.is_finite() {
+        return Ok(value);
+    }
+    Err(CliError::setting(flag, format!("must be a finite number, not {value}")))
+}
+
+/// A time.
+pub(super) fn seconds(flag: &'static str, value: f64) -> Result<Duration, CliError> {
+    Duration::try_from_secs_f64(value).map_err(refused(flag))
+}
+
+/// Puts a flag's name before another crate's refusal.
+pub(super) fn refused<E: Display>(flag: &'static str) -> impl Fn(E) -> CliError {
+    move |error| CliError::setting(flag, format!("cannot be used: {error}"))
+}

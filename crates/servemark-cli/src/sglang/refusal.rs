@@ -1,0 +1,79 @@
+//! Command lines that are refused before they become a plan: clap's refusals in argparse's words,
+//! SGLang's rules between flags, and what is not built.
+
+use std::error::Error;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::args::{SglangArgs, UNBUILT};
+use super::given::Given;
+use crate::error::{CliError, UsageError};
+use crate::python::repr;
+
+/// Rules between flags, then what is not built.
+pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+    check_rules(args, given)?;
+    UNBUILT.iter().try_for_each(|flag| flag.refuse(given))
+}
+
+/// The rules of SGLang's parser, in its words.
+fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+    let is_zipf = given.values("--gsp-group-distribution") == ["zipf"];
+    let is_shared_prefix = args.dataset.dataset_name == "generated-shared-prefix";
+    let rules = [
+        (
+            given.is("--rust-worker-threads") && !given.is("--rust-client"),
+            "--rust-worker-threads requires --rust-client",
+        ),
+        (
+            is_zipf && !given.is("--gsp-zipf-alpha"),
+            "--gsp-group-distribution=zipf requires --gsp-zipf-alpha (a finite float > 0)",
+        ),
+        (
+            !is_zipf && given.is("--gsp-zipf-alpha"),
+            "--gsp-zipf-alpha is only meaningful with --gsp-group-distribution=zipf; remove \
+             --gsp-zipf-alpha or set --gsp-group-distribution=zipf",
+        ),
+        (
+            args.dataset.tokenize_prompt && is_shared_prefix && given.asks("--gsp-num-turns"),
+            "--tokenize-prompt requires --gsp-num-turns=1",
+        ),
+        (
+            given.asks("--lora-request-distribution") && given.values("--lora-name").len() < 2,
+            "--lora-request-distribution requires --lora-name with two adapters or more",
+        ),
+    ];
+    match rules.into_iter().find(|(is_broken, _)| *is_broken) {
+        Some((_, rule)) => Err(CliError::Together(rule)),
+        None => Ok(()),
+    }
+}
+
+/// Help as clap writes it, and everything else as argparse does.
+pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let flag = text(ContextKind::InvalidArg).and_then(|shown| shown.split(' ').next());
+    let why = match error.kind() {
+        ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
+            format!("invalid choice: {} (choose from {})", repr(value), choices(error))
+        }),
+        ErrorKind::ValueValidation => error.source().map(ToString::to_string),
+        _ => None,
+    };
+    match (flag, why) {
+        (Some(flag), Some(why)) => {
+            UsageError::refused(program, CliError::Value { flag: flag.to_owned(), why })
+        }
+        _ => UsageError::from_clap(error),
+    }
+}
+
+fn choices(error: &clap::Error) -> String {
+    let Some(ContextValue::Strings(choices)) = error.get(ContextKind::ValidValue) else {
+        return String::new();
+    };
+    choices.iter().map(|choice| repr(choice)).collect::<Vec<_>>().join(", ")
+}

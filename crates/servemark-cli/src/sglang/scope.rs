@@ -1,0 +1,189 @@
+//! Flags whose value would change nothing.
+//!
+//! SGLang accepts flags of data sets and routes that are not in use, and so do we, with a warning;
+//! those that its result line repeats need none. One of our own flags without effect is a mistake
+//! and is refused.
+
+use servemark_backends::{BackendName, Route};
+use servemark_datasets::DatasetName;
+
+use super::given::Given;
+use crate::error::CliError;
+
+/// What decides whether a flag has an effect.
+#[derive(Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) given: &'a Given,
+    pub(super) dataset: DatasetName,
+    pub(super) backend: BackendName,
+}
+
+impl Scene<'_> {
+    /// Refuses our own flags without effect, and warns of the peer's.
+    pub(super) fn check(&self, warnings: &mut Vec<String>) -> Result<(), CliError> {
+        for Scope { flags, in_use, when, owner } in SCOPES {
+            for flag in flags.iter().filter(|flag| self.given.asks(flag) && !in_use(self)) {
+                let refusal = CliError::NoEffect { flag, when };
+                match owner {
+                    Owner::Ours => return Err(refusal),
+                    Owner::Peer => warnings.push(refusal.to_string()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_generate(&self) -> bool {
+        self.backend.route() == Route::Generate
+    }
+
+    fn is_completions(&self) -> bool {
+        self.backend.route() == Route::Completions
+    }
+
+    fn reads_conversations(&self) -> bool {
+        matches!(self.dataset, DatasetName::Custom | DatasetName::Sharegpt)
+    }
+
+    fn reads_lines(&self) -> bool {
+        matches!(self.dataset, DatasetName::Custom | DatasetName::Openai)
+    }
+
+    fn flushes(&self) -> bool {
+        self.given.is("--flush-cache") && self.backend.is_sglang()
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.given.is("--simulate")
+    }
+}
+
+/// Flags, and when they have an effect.
+struct Scope {
+    flags: &'static [&'static str],
+    in_use: fn(&Scene<'_>) -> bool,
+    when: &'static str,
+    owner: Owner,
+}
+
+/// Whose business it is that a flag has no effect.
+#[derive(Clone, Copy)]
+enum Owner {
+    /// A flag of ours, or one that contradicts a flag of ours.
+    Ours,
+    /// The peer accepts it and does nothing with it.
+    Peer,
+}
+
+const SCOPES: &[Scope] = &[
+    Scope {
+        flags: &["--base-url", "--host", "--port"],
+        in_use: |scene| !scene.is_simulated(),
+        when: "with --simulate, which starts a server of its own",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &[
+            "--http2",
+            "--ca-file",
+            "--connect-timeout",
+            "--first-byte-timeout",
+            "--idle-timeout",
+            "--total-timeout",
+        ],
+        in_use: |scene| !scene.is_simulated(),
+        when: "with --simulate",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--simulate-fault"],
+        in_use: |scene| scene.is_simulated(),
+        when: "without --simulate",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--include-usage"],
+        in_use: |scene| !scene.is_generate(),
+        when: "on /generate, which always counts tokens",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--include-usage"],
+        in_use: |scene| !scene.given.is("--disable-stream"),
+        when: "with --disable-stream, whose answers always count tokens",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--bad-lines"],
+        in_use: |scene| scene.reads_lines(),
+        when: "beyond --dataset-name custom and openai",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--host", "--port"],
+        in_use: |scene| !scene.given.is("--base-url"),
+        when: "with --base-url",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--dataset-path"],
+        in_use: |scene| scene.dataset != DatasetName::RandomIds,
+        when: "with --dataset-name random-ids",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--sharegpt-context-len", "--prompt-suffix", "--apply-chat-template"],
+        in_use: |scene| scene.reads_conversations(),
+        when: "beyond --dataset-name sharegpt and custom",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--temperature", "--top-p"],
+        in_use: |scene| scene.is_generate(),
+        when: "beyond /generate; use --extra-request-body on this route",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--token-ids-logprob", "--logprob-start-len", "--return-routed-experts"],
+        in_use: |scene| scene.is_generate(),
+        when: "beyond /generate",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--return-logprob"],
+        in_use: |scene| {
+            scene.is_generate() || scene.is_completions() && scene.given.asks("--top-logprobs-num")
+        },
+        when: "beyond /generate, and /v1/completions with --top-logprobs-num",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--top-logprobs-num"],
+        in_use: |scene| {
+            scene.is_generate() || scene.is_completions() && scene.given.is("--return-logprob")
+        },
+        when: "beyond /generate, and /v1/completions with --return-logprob",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--flush-cache-timeout"],
+        in_use: |scene| scene.flushes(),
+        when: "without --flush-cache and a backend of SGLang",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--profile-activities",
+            "--profile-start-step",
+            "--profile-steps",
+            "--profile-num-steps",
+            "--profile-by-stage",
+            "--profile-stages",
+            "--profile-output-dir",
+            "--profile-prefix",
+        ],
+        in_use: |scene| scene.given.is("--profile"),
+        when: "without --profile",
+        owner: Owner::Peer,
+    },
+];

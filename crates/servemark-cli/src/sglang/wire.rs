@@ -1,0 +1,78 @@
+//! How a request is put: the route's knobs, and the keys that every body carries besides.
+
+use serde_json::{Value, json};
+use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec};
+use servemark_core::JsonObject;
+use servemark_plan::ModelSpec;
+
+use super::args::{RequestArgs, SglangArgs};
+use super::number::{at_least, finite};
+use super::server::model;
+use crate::error::CliError;
+
+/// The route with its knobs.
+pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpec, CliError> {
+    let mut spec = BackendSpec::new(backend, common(args)?);
+    let include_usage = args.own.include_usage;
+    match &mut spec {
+        BackendSpec::Generate(generate) => set_generate(generate, &args.request)?,
+        BackendSpec::Completions(completions) => {
+            completions.include_usage = include_usage;
+            completions.logprobs = completions_logprobs(&args.request)?;
+        }
+        BackendSpec::Chat(chat) => chat.include_usage = include_usage,
+        _ => return Err(CliError::not_built(format!("--backend {backend}"))),
+    }
+    Ok(spec)
+}
+
+fn common(args: &SglangArgs) -> Result<CommonSpec, CliError> {
+    let ModelSpec { name, served_name, .. } = model(args);
+    let mut common = CommonSpec::new(served_name.or(name).unwrap_or_default());
+    common.stream = !args.request.disable_stream;
+    common.ignore_eos = !args.request.disable_ignore_eos;
+    common.extra_body = extra_body(&args.request)?;
+    Ok(common)
+}
+
+fn set_generate(spec: &mut GenerateSpec, args: &RequestArgs) -> Result<(), CliError> {
+    spec.temperature = finite("--temperature", args.temperature)?;
+    spec.top_p = finite("--top-p", args.top_p)?;
+    spec.return_logprob = args.return_logprob;
+    spec.top_logprobs_num = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
+    let ids = args.token_ids_logprob.iter().flatten();
+    spec.token_ids_logprob =
+        ids.map(|id| at_least("--token-ids-logprob", 0, *id)).collect::<Result<_, _>>()?;
+    spec.logprob_start_len = args.logprob_start_len;
+    spec.return_routed_experts = args.return_routed_experts;
+    Ok(())
+}
+
+/// Sent only when both flags ask for it.
+fn completions_logprobs(args: &RequestArgs) -> Result<Option<u32>, CliError> {
+    let top: u32 = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
+    Ok((args.return_logprob && top > 0).then_some(top))
+}
+
+fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
+    let mut extra = match args.extra_request_body.as_deref().filter(|text| !text.is_empty()) {
+        Some(text) => json_object(text)?,
+        None => JsonObject::new(),
+    };
+    if args.fake_prefill {
+        extra.insert("bootstrap_host".to_owned(), json!("2.2.2.2"));
+        extra.insert("bootstrap_room".to_owned(), json!(0));
+    }
+    Ok(extra)
+}
+
+fn json_object(text: &str) -> Result<JsonObject, CliError> {
+    let refuse = |why: String| CliError::setting("--extra-request-body", why);
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => {
+            Err(refuse(format!("must be a JSON object, such as {{\"n\": 1}}, not {other}")))
+        }
+        Err(error) => Err(refuse(format!("is not JSON: {error}"))),
+    }
+}
