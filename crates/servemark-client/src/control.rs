@@ -27,6 +27,22 @@ use crate::watch::Watch;
 ///
 /// Every call carries the target's credentials and has a time-out of its own. Dropping a call's
 /// future closes its connection; the server may have acted on it already.
+///
+/// ```
+/// use servemark_client::{Credentials, ServerControl, Target, TargetSpec};
+/// use servemark_core::MonotonicClock;
+/// use servemark_mock::{MockServer, MockSpec};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let server = MockServer::start(MockSpec::default())?;
+/// let target = Target::new(&TargetSpec::new(server.base_url().parse()?), Credentials::new())?;
+/// let control = ServerControl::new(target, MonotonicClock::start());
+/// control.wait_ready("/v1/models", std::time::Duration::from_secs(60)).await?;
+/// assert_eq!(control.models().await?, ["mock"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ServerControl {
     pool: Pool,

@@ -116,8 +116,7 @@ impl Pool {
         let now = self.clock.now();
         let mut idle = self.idle();
         while let Some(Idle { link, since }) = idle.pop() {
-            let is_young = since.is_none_or(|since| now.since(since) < MOST_IDLE);
-            if is_young && !link.is_closed() {
+            if is_young(since, now) && !link.is_closed() {
                 return Some(link);
             }
         }
@@ -145,6 +144,10 @@ impl Pool {
     }
 }
 
+fn is_young(since: Option<Stamp>, now: Stamp) -> bool {
+    since.is_none_or(|since| now.since(since) < MOST_IDLE)
+}
+
 type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
 
 async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError> {
@@ -161,3 +164,16 @@ const MOST_IDLE: Duration = Duration::from_secs(4);
 
 /// How many connections are being opened at a time.
 const RAMP: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_ages_from_the_end_of_its_last_answer() {
+        let since = Stamp::from_nanos(7);
+        assert!(is_young(Some(since), since + Duration::from_millis(3999)));
+        assert!(!is_young(Some(since), since + MOST_IDLE));
+        assert!(is_young(None, since + Duration::from_secs(3600)));
+    }
+}

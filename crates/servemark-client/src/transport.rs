@@ -26,6 +26,20 @@ use crate::watch::Watch;
 /// Nothing is ever retried. Dropping the future of [`execute`](Transport::execute) at any point
 /// closes its connection (on HTTP/2, resets its stream); the recorder keeps what was seen until
 /// then, the departure included.
+///
+/// ```
+/// use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+/// use servemark_client::{Credentials, HttpTransport, Target, TargetSpec};
+/// use servemark_core::{MonotonicClock, Sample, Transport};
+///
+/// let spec = TargetSpec::new("http://127.0.0.1:30000".parse()?);
+/// let target = Target::new(&spec, Credentials::new().bearer("sk-secret")?)?;
+/// let backend = BackendSpec::new(BackendName::Sglang, CommonSpec::new("tiny-llama")).build();
+/// let transport = HttpTransport::new(target, backend, MonotonicClock::start());
+/// let request = transport.prepare(&Sample::new("Hello", 1, 16))?;
+/// assert!(format!("{request:?}").contains("/generate"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct HttpTransport<B> {
     pool: Pool,
     backend: Arc<B>,

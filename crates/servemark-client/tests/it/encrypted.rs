@@ -17,11 +17,11 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use servemark_client::{HttpVersion, TargetSpec};
 use servemark_core::{Connection, ErrorKind};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{ask, error, transport};
+use crate::support::{RawServer, ask, error, transport};
 
 #[tokio::test]
 async fn an_authority_from_a_file_is_trusted() {
@@ -45,6 +45,21 @@ async fn an_unknown_authority_is_refused() {
     assert_eq!(kind, ErrorKind::Tls, "{message}");
     assert!(message.starts_with("no TLS handshake with https://127.0.0.1:"), "{message}");
     assert!(message.contains("UnknownIssuer"), "{message}");
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_no_tls_is_told_from_one_that_hangs_up() {
+    for (answer, kind) in [("HTTP/1.0 400 Bad\r\n\r\n", ErrorKind::Tls), ("", ErrorKind::Connect)] {
+        let server = RawServer::start(move |mut peer| async move {
+            let _ = peer.stream.read(&mut [0; 1024]).await;
+            peer.send(answer).await;
+        })
+        .await;
+        let url = format!("https://{}", server.address());
+        let mut spec = TargetSpec::new(url.parse().unwrap());
+        spec.ca_file = Some(authority_file("no-tls").0);
+        assert_eq!(error(&ask(&transport(&spec)).await).0, kind);
+    }
 }
 
 #[tokio::test]

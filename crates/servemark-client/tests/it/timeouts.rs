@@ -5,7 +5,7 @@ use std::time::Duration;
 use servemark_client::TargetSpec;
 use servemark_core::{ErrorKind, RequestRecord};
 
-use crate::support::{Peer, RawServer, STREAM, ask, chunk, error, hurried, transport};
+use crate::support::{RawServer, STREAM, ask, chunk, error, hurried, transport};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -30,7 +30,7 @@ async fn says(text: String) -> RawServer {
 
 #[tokio::test]
 async fn a_handshake_that_never_ends() {
-    let server = RawServer::start(|mut peer| async move { peer.stay().await }).await;
+    let server = RawServer::start(|mut peer| async move { peer.hold().await }).await;
     let url = format!("https://{}", server.address());
     let mut spec = TargetSpec::new(url.parse().unwrap());
     spec.ca_file = Some(crate::encrypted::authority_file("timeouts").0);
@@ -76,14 +76,4 @@ async fn a_stream_that_never_ends() {
     .await;
     let record = ask(&transport(&hurried(server.spec(), |limit| limit.total = SHORT))).await;
     timed_out(&record, "total");
-}
-
-impl Peer {
-    /// Reads whatever comes and answers nothing.
-    async fn stay(&mut self) {
-        while tokio::io::AsyncReadExt::read(&mut self.stream, &mut [0; 1024])
-            .await
-            .is_ok_and(|n| n > 0)
-        {}
-    }
 }
