@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use servemark_core::{DatasetError, JsonObject, Progress};
+use servemark_core::{DatasetError, JsonObject, Progress, parallel};
 
-use crate::{parallel, python_json, text_file};
+use crate::{python_json, text_file};
 
 /// The first two turns of a conversation.
 #[derive(Clone, Debug, Eq, PartialEq)]

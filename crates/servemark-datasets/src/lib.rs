@@ -7,6 +7,22 @@
 //!
 //! This crate knows tokenizers only through core's trait, opens no connection, and prints
 //! nothing: what a person should be told comes back in the [`Draw`].
+//!
+//! ```no_run
+//! use servemark_core::{DrawContext, NoProgress};
+//! use servemark_datasets::{DatasetSpec, RandomSpec, Source};
+//! use servemark_rng::RandomState;
+//! use servemark_tokenizer::TokenizerSpec;
+//!
+//! let mut random = RandomSpec::default();
+//! random.source = Source::Vocabulary;
+//! let tokenizer = TokenizerSpec::new("models/Qwen2.5-7B-Instruct").load()?;
+//! let mut state = RandomState::seeded(42);
+//! let mut context = DrawContext::new(&tokenizer, &mut state, &NoProgress);
+//! let draw = DatasetSpec::Random(random).draw(1000, &mut context)?;
+//! print!("{}", draw.summary);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod conversations;
 mod custom;
@@ -16,7 +32,6 @@ mod jsonl;
 mod lengths;
 mod name;
 mod openai;
-mod parallel;
 mod python_json;
 mod random;
 mod shaping;

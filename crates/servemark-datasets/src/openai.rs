@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{
     DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    parallel,
 };
 
 use crate::jsonl::{BadLine, Reader};
-use crate::{DatasetName, Draw, Summary, parallel, python_json, text_file};
+use crate::{DatasetName, Draw, Summary, python_json, text_file};
 
 /// Chat requests as OpenAI's API takes them, one JSON object a line.
 ///

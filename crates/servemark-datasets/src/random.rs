@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{
-    DatasetError, DrawContext, Prompt, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    DatasetError, DrawContext, Prompt, Sample, SpecialTokens, Tokenizer, TokenizerError, parallel,
 };
 
 use crate::conversations::Exchange;
-use crate::{DatasetName, Draw, RangeRatio, Summary, parallel, sharegpt};
+use crate::{DatasetName, Draw, RangeRatio, Summary, sharegpt};
 
 /// Prompts and outputs of drawn lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::{
     DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    parallel,
 };
 
+use crate::SpecError;
 use crate::conversations::Exchange;
-use crate::{SpecError, parallel};
 
 /// How an exchange becomes a request, and which exchanges do.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
