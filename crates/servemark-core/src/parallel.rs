@@ -138,15 +138,15 @@ mod tests {
     }
 
     /// Odd numbers below 200, and an error from there on.
-    fn odd(item: &u32) -> Result<Option<u32>, u32> {
-        if *item >= 200 { Err(*item) } else { Ok((item % 2 == 1).then_some(*item)) }
+    fn odd(item: u32) -> Result<Option<u32>, u32> {
+        if item >= 200 { Err(item) } else { Ok((item % 2 == 1).then_some(item)) }
     }
 
     #[track_caller]
     fn finds(items: u32, count: usize, expected: Result<u32, u32>) {
         let items: Vec<u32> = (0..items).collect();
         let expected = expected.map(|last| (1..=last).step_by(2).collect());
-        assert_eq!(first("searching", &items, count, &NoProgress, odd), expected);
+        assert_eq!(first("searching", &items, count, &NoProgress, |item| odd(*item)), expected);
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn work_that_fails_is_over_too() {
         let told = Told::default();
-        assert_eq!(first("searching", &[500], 1, &told, odd), Err(500));
+        assert_eq!(first("searching", &[500], 1, &told, |item| odd(*item)), Err(500));
         assert_eq!(told.0.into_inner().unwrap(), (1, 0, true));
     }
 }
