@@ -1,3 +1,111 @@
 //! The ground-truth server on a port.
+//!
+//! The URL goes to stdout once connections are accepted. Ctrl-C ends it, and the truth log is then
+//! written to the file that was asked for.
 
-fn main() {}
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use servemark_mock::{Fault, MockServer, MockSpec, TruthRow, parse_duration, write_truth};
+
+/// A server whose answers come on an exact schedule, to test benchmarking clients with.
+#[derive(Debug, Parser)]
+#[command(name = "mock-server", version)]
+struct Flags {
+    /// Where to listen.
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    /// The port; 0 lets the machine choose.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// From a request to its first piece of output, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "50", value_parser = parse_duration)]
+    ttft_ms: Duration,
+    /// From one piece of output to the next, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "10", value_parser = parse_duration)]
+    itl_ms: Duration,
+    /// Tokens in a piece of output.
+    #[arg(long, value_name = "TOKENS", default_value = "1")]
+    tokens_per_chunk: NonZeroU32,
+    /// How much later a piece may be due, drawn evenly for each, in milliseconds.
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
+    jitter_ms: Duration,
+    /// The seed of the jitter.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The model's name.
+    #[arg(long, default_value = "mock")]
+    model: String,
+    /// Give every answer this many tokens, whatever the request asks for.
+    #[arg(long, value_name = "TOKENS")]
+    output_tokens: Option<u32>,
+    /// The accepted length of speculative decoding that the server tells of itself.
+    #[arg(long, value_name = "TOKENS")]
+    accept_length: Option<f64>,
+    /// Something that goes wrong, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:500/10, cut@5/3,
+    /// stall@5:2s. May be given several times; a wrong NAME is answered with the list of them.
+    #[arg(long, value_name = "FAULT")]
+    fault: Vec<Fault>,
+    /// Write what was sent, and when, to this file at the end, one line of JSON per request.
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    let flags = Flags::parse();
+    // Made before the server starts, so that a path that cannot be written is known at once.
+    let truth = flags.truth.as_deref().map(create).transpose()?;
+    let server = MockServer::start(flags.spec()?)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(announce_until_ctrl_c(&server))?;
+    match truth {
+        Some(file) => write(&server.take_truth(), file).context("cannot write the truth log"),
+        None => Ok(()),
+    }
+}
+
+impl Flags {
+    fn spec(self) -> Result<MockSpec> {
+        let mut spec = MockSpec::new(self.ttft_ms, self.itl_ms);
+        spec.listen = resolve(&self.host, self.port)?;
+        spec.tokens_per_chunk = self.tokens_per_chunk;
+        spec.jitter = self.jitter_ms;
+        spec.seed = self.seed;
+        spec.model = self.model;
+        spec.output_tokens = self.output_tokens;
+        spec.accept_length = self.accept_length;
+        spec.faults = self.fault;
+        Ok(spec)
+    }
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr> {
+    let mut addresses = (host, port)
+        .to_socket_addrs()
+        .with_context(|| format!("cannot find the address of {host}"))?;
+    addresses.next().with_context(|| format!("{host} has no address"))
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("cannot write to {}", path.display()))
+}
+
+async fn announce_until_ctrl_c(server: &MockServer) -> Result<()> {
+    let ctrl_c = tokio::spawn(tokio::signal::ctrl_c());
+    // Lets the task begin to listen, so that whoever has read the URL can end the program.
+    tokio::task::yield_now().await;
+    writeln!(io::stdout(), "{}", server.base_url()).context("cannot print the server's URL")?;
+    ctrl_c.await?.context("cannot wait for Ctrl-C")
+}
+
+fn write(rows: &[TruthRow], file: File) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
+    write_truth(rows, &mut file)?;
+    file.flush()
+}

@@ -10,8 +10,8 @@ use crate::MockError;
 pub(super) fn parse(text: &str) -> Result<Fault, MockError> {
     let bad = |expected: String| MockError::Fault { given: text.to_owned(), expected };
     let parts = Parts::of(text);
-    let Some((_, form)) = FORMS.iter().find(|(name, _)| *name == parts.name) else {
-        return Err(bad(format!("one of {}", forms().collect::<Vec<_>>().join(", "))));
+    let Some(form) = FORMS.iter().find(|form| name_of(form) == parts.name) else {
+        return Err(bad(format!("one of {}", FORMS.join(", "))));
     };
     let kind = parts.kind().ok_or_else(|| bad(format!("{form}[/EVERY]")))?;
     match (&kind, parts.every) {
@@ -120,30 +120,30 @@ fn shape_name(shape: ErrorShape) -> &'static str {
     }
 }
 
-fn forms() -> impl Iterator<Item = &'static str> {
-    FORMS.iter().map(|(_, form)| *form)
+fn name_of(form: &str) -> &str {
+    form.split(['@', ':']).next().unwrap_or_default()
 }
 
 const SHAPES: [ErrorShape; 3] = [ErrorShape::Flat, ErrorShape::Object, ErrorShape::String];
 
-/// Every fault's name and how it is written.
-const FORMS: [(&str, &str); 16] = [
-    ("bad-frame", "bad-frame@CHUNK"),
-    ("close-delimited", "close-delimited"),
-    ("comments", "comments"),
-    ("crlf", "crlf"),
-    ("cut", "cut@CHUNK"),
-    ("empty", "empty"),
-    ("error", "error@CHUNK:object|string|flat"),
-    ("merge", "merge:EVENTS"),
-    ("no-done", "no-done"),
-    ("not-ready", "not-ready:DURATION"),
-    ("only-done", "only-done"),
-    ("reset", "reset"),
-    ("slow-headers", "slow-headers:DURATION"),
-    ("split", "split:BYTES"),
-    ("stall", "stall@CHUNK[:DURATION]"),
-    ("status", "status:CODE[:BODY]"),
+/// How every fault is written.
+const FORMS: [&str; 16] = [
+    "bad-frame@CHUNK",
+    "close-delimited",
+    "comments",
+    "crlf",
+    "cut@CHUNK",
+    "empty",
+    "error@CHUNK:object|string|flat",
+    "merge:EVENTS",
+    "no-done",
+    "not-ready:DURATION",
+    "only-done",
+    "reset",
+    "slow-headers:DURATION",
+    "split:BYTES",
+    "stall@CHUNK[:DURATION]",
+    "status:CODE[:BODY]",
 ];
 
 #[cfg(test)]

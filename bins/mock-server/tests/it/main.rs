@@ -1,0 +1,90 @@
+//! The program from outside: what it prints, writes and exits with.
+
+#![expect(clippy::unwrap_used, reason = "a test's helpers fail as its assertions do")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+fn program(flags: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mock-server"));
+    command.args(flags);
+    command
+}
+
+fn run(flags: &[&str]) -> Output {
+    program(flags).output().unwrap()
+}
+
+/// Starts the program and waits until it says where it listens.
+fn start(flags: &[&str]) -> (Child, String) {
+    let mut child = program(flags).stdout(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
+    (child, url.trim().strip_prefix("http://").unwrap().to_owned())
+}
+
+fn complete(addr: &str) -> String {
+    let body = r#"{"prompt": "a", "max_tokens": 3, "stream": true}"#;
+    let head = "POST /v1/completions HTTP/1.1\r\nConnection: close\r\nContent-Length:";
+    let mut socket = TcpStream::connect(addr).unwrap();
+    socket.write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_writes_the_truth_and_is_a_success() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("truth.jsonl");
+    let flags = ["--ttft-ms", "2", "--itl-ms", "0.5", "--truth", path.to_str().unwrap()];
+    let (mut child, addr) = start(&flags);
+    assert!(complete(&addr).contains("[DONE]"));
+    let signal = format!("kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &signal]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let lines = fs::read_to_string(path).unwrap();
+    assert_eq!(lines.lines().count(), 1);
+    assert!(lines.starts_with(r#"{"index":0,"received":"#), "{lines}");
+}
+
+#[test]
+fn flags_reach_the_server() {
+    let (mut child, addr) = start(&["--ttft-ms=0", "--itl-ms=0", "--model=m", "--fault=no-done"]);
+    let answer = complete(&addr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(answer.contains(r#""model":"m""#) && !answer.contains("[DONE]"), "{answer}");
+}
+
+#[track_caller]
+fn check_usage_error(flags: &[&str], expected: &str) {
+    let output = run(flags);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn bad_flags_are_usage_errors() {
+    check_usage_error(&["--fault", "cut/3"], "expected cut@CHUNK[/EVERY]");
+    check_usage_error(&["--ttft-ms", "soon"], "is not a duration");
+    check_usage_error(&["--tokens-per-chunk", "0"], "--tokens-per-chunk");
+    check_usage_error(&["--tftt-ms", "5"], "--ttft-ms");
+}
+
+#[test]
+fn a_taken_port_is_said_plainly() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let output = run(&["--port", &port]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains(&format!("cannot listen on 127.0.0.1:{port}; is the port taken")),
+        "{text}"
+    );
+}
