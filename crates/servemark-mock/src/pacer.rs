@@ -105,5 +105,5 @@ impl Delivery {
 
 /// How soon after a pass the next one may be. Below some twenty thousand pieces a second hardly
 /// anything is due so soon; above, a wake-up serves several pieces. At fifty thousand it saves a
-/// fifth of the thread's CPU time (`examples/cost.rs`).
+/// sixth of the thread's CPU time (`examples/cost.rs`).
 const BETWEEN_PASSES: Duration = Duration::from_micros(50);
