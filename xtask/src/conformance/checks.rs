@@ -1,0 +1,253 @@
+//! What must hold of a run: that the log tells what went by on the wire, and that what went by is
+//! what was asked for.
+
+use std::fmt::Debug;
+
+use super::answer::Answer;
+use super::case::{Expected, Promise};
+use super::engine::Refusal;
+use super::record::{Outcome, Record};
+
+/// Each record with the reply that it is about.
+///
+/// The log does not say on which connection a request went, so both sides are put in the order of
+/// what they hold; among equals the order of their time is kept.
+pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, Answer)> {
+    let (mut records, mut answers) = (records, answers);
+    records.sort_by_key(|record| record.stamps.sent);
+    records.sort_by(|one, other| (&one.text, one.counts).cmp(&(&other.text, other.counts)));
+    answers.sort_by(|one, other| (&one.text, one.counts).cmp(&(&other.text, other.counts)));
+    records.into_iter().zip(answers).collect()
+}
+
+/// Every way in which the pairs are not as expected.
+pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<String> {
+    let of = |record: &Record, answer: &Answer| match expected {
+        Expected::Answers(promises) => {
+            [agreement(record, answer), kept(promises, record), closeness(promises, record, answer)]
+                .concat()
+        }
+        Expected::Refusals(refusal) => {
+            [agreement(record, answer), refused(refusal, record)].concat()
+        }
+    };
+    let faults = pairs.iter().map(|(record, answer)| (record, of(record, answer)));
+    faults
+        .flat_map(|(record, faults)| {
+            faults.into_iter().map(|fault| format!("request {}: {fault}", record.index))
+        })
+        .collect()
+}
+
+/// The log against the wire.
+fn agreement(record: &Record, answer: &Answer) -> Vec<String> {
+    let reason = match &record.outcome {
+        Outcome::Finished(reason) => reason.clone(),
+        Outcome::Failed { .. } => None,
+    };
+    let found = [
+        same("status", &record.status, &Some(u64::from(answer.status))),
+        same("text", &record.text, &answer.text),
+        same("pieces", &record.pieces, &answer.pieces),
+        same("counts", &record.counts, &answer.counts),
+        same("finish reason", &reason, &answer.finish_reason),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// The log against the plan.
+fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
+    let reason = match &record.outcome {
+        Outcome::Finished(reason) => reason.as_deref(),
+        Outcome::Failed { kind, message } => return vec![format!("failed: {kind}: {message}")],
+    };
+    let has = |promise| promises.contains(&promise);
+    let counts = record.counts;
+    let is_full = !has(Promise::Counts) || counts.completion == record.planned.completion;
+    let tokens: Option<u64> = record.tokens.iter().copied().sum();
+    let found = [
+        unless(record.pieces > 0, "it has no output"),
+        unless(record.stamps.in_order().is_sorted(), "its stamps are not in order"),
+        unless(
+            has(Promise::Counts) == counts.completion.is_some(),
+            "its counts are missing, or were not asked for",
+        ),
+        unless(!has(Promise::FullLength) || reason == Some("length"), "it was ended too soon"),
+        unless(reason != Some("length") || is_full, "it has not the length planned"),
+        unless(
+            !has(Promise::Counts) || is_plausible(promises, record),
+            "its prompt is not as planned",
+        ),
+        unless(
+            !has(Promise::CountedPieces) || tokens == counts.completion,
+            "its pieces do not sum up",
+        ),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// Whether the server counts the prompt much as the plan does. Random tokens, written as text and
+/// read again, are other tokens; a chat template adds its own.
+fn is_plausible(promises: &[Promise], record: &Record) -> bool {
+    let (Some(planned), Some(counted)) = (record.planned.prompt, record.counts.prompt) else {
+        return false;
+    };
+    if promises.contains(&Promise::ExactPrompt) {
+        return planned == counted;
+    }
+    (planned / 2..=2 * planned + TEMPLATE).contains(&counted)
+}
+
+/// The log's times against the server's own.
+fn closeness(promises: &[Promise], record: &Record, answer: &Answer) -> Vec<String> {
+    let Some(excess) = excess(promises, record, answer) else { return Vec::new() };
+    let is_close = |seconds: f64| (0.0..FARTHEST).contains(&seconds);
+    let found = [
+        unless(
+            is_close(excess.ttft),
+            &format!("its TTFT is {:+.6} s from the server's", excess.ttft),
+        ),
+        unless(
+            is_close(excess.latency),
+            &format!("its latency is {:+.6} s from the server's", excess.latency),
+        ),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// By how many seconds the client's times exceed the server's. The server's clock starts after
+/// ours and stops before it, so neither can be negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Excess {
+    pub(super) ttft: f64,
+    pub(super) latency: f64,
+}
+
+/// The excess of one request; only where one is asked after the other is it sure to be its own.
+pub(super) fn excess(promises: &[Promise], record: &Record, answer: &Answer) -> Option<Excess> {
+    let clock = answer.clock.filter(|_| promises.contains(&Promise::InTurn))?;
+    Some(Excess {
+        ttft: record.ttft()? - clock.first_token,
+        latency: record.latency()? - clock.end,
+    })
+}
+
+fn refused(refusal: &Refusal, record: &Record) -> Vec<String> {
+    let Outcome::Failed { kind, message } = &record.outcome else {
+        return vec!["it was not refused".to_owned()];
+    };
+    let found = [
+        same("kind of failure", kind, &refusal.kind.to_owned()),
+        same("status", &record.status, &Some(u64::from(refusal.status))),
+        unless(
+            message.contains(refusal.says),
+            &format!("{message:?} does not say {:?}", refusal.says),
+        ),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+fn same<T: Debug + PartialEq>(what: &str, log: &T, other: &T) -> Option<String> {
+    (log != other).then(|| format!("{what}: the log has {log:?}, it should be {other:?}"))
+}
+
+fn unless(holds: bool, fault: &str) -> Option<String> {
+    (!holds).then(|| fault.to_owned())
+}
+
+/// Tokens that a template may add to a prompt.
+const TEMPLATE: u64 = 16;
+/// Seconds by which the client may be behind the server, on a machine that the engine fills.
+const FARTHEST: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::{Counts, ServerClock};
+    use super::super::record::tests::finished;
+    use super::*;
+
+    fn expected() -> Expected {
+        use Promise::{CountedPieces, Counts, ExactPrompt, FullLength, InTurn};
+        Expected::Answers(vec![Counts, CountedPieces, ExactPrompt, FullLength, InTurn])
+    }
+
+    fn answer() -> Answer {
+        Answer {
+            status: 200,
+            text: "ab".to_owned(),
+            pieces: 2,
+            finish_reason: Some("length".to_owned()),
+            counts: Counts { prompt: Some(4), completion: Some(3), cached: None },
+            clock: Some(ServerClock { first_token: 10e-9, end: 30e-9 }),
+        }
+    }
+
+    #[track_caller]
+    fn check(record: Record, answer: Answer, fault: &str) {
+        let faults = faults(&expected(), &[(record, answer)]);
+        assert!(faults.iter().any(|found| found.contains(fault)), "{faults:?}");
+    }
+
+    #[test]
+    fn what_agrees_has_no_fault() {
+        let faults = faults(&expected(), &[(finished(), answer())]);
+        assert_eq!(faults, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_wire_had_and_the_log_has_not_is_a_fault() {
+        check(finished(), Answer { text: "abc".to_owned(), ..answer() }, "request 0: text: ");
+        check(
+            finished(),
+            Answer { pieces: 3, ..answer() },
+            "pieces: the log has 2, it should be 3",
+        );
+        check(finished(), Answer { counts: Counts::default(), ..answer() }, "counts: ");
+    }
+
+    #[test]
+    fn what_was_planned_and_not_done_is_a_fault() {
+        let planned = Counts { prompt: Some(5), completion: Some(4), cached: None };
+        check(Record { planned, ..finished() }, answer(), "the length planned");
+        check(Record { planned, ..finished() }, answer(), "its prompt is not");
+        check(Record { tokens: vec![Some(1), None], ..finished() }, answer(), "do not sum up");
+    }
+
+    #[test]
+    fn time_that_runs_backwards_is_a_fault() {
+        let mut record = finished();
+        record.stamps.headers = Some(5);
+        check(record, answer(), "not in order");
+        let clock = Some(ServerClock { first_token: 30e-9, end: 30e-9 });
+        check(finished(), Answer { clock, ..answer() }, "its TTFT is -0.000000 s");
+    }
+
+    #[test]
+    fn a_refusal_has_its_kind_and_the_servers_words() {
+        let refusal = &super::super::engine::ALL[2].refusals[0];
+        let outcome = |message: &str| Outcome::Failed {
+            kind: "status".to_owned(),
+            message: message.to_owned(),
+        };
+        let record =
+            |message| Record { status: Some(404), outcome: outcome(message), ..Record::default() };
+        let answer = Answer { status: 404, ..Answer::default() };
+        let found = |message| {
+            faults(&Expected::Refusals(refusal), &[(record(message), answer.clone())]).len()
+        };
+        assert_eq!((found("404: it does not exist"), found("404"),), (0, 1));
+        assert_eq!(refused(refusal, &finished()), ["it was not refused"]);
+    }
+
+    #[test]
+    fn equals_are_paired_in_the_order_of_their_time() {
+        let late = Record { index: 1, ..finished() };
+        let mut early = finished();
+        early.stamps.sent = Some(1);
+        let answers = vec![Answer { pieces: 7, ..answer() }, answer()];
+        let pairs = pairs(vec![late, early], answers);
+        let order: Vec<_> =
+            pairs.iter().map(|(record, answer)| (record.index, answer.pieces)).collect();
+        assert_eq!(order, [(0, 7), (1, 2)]);
+    }
+}

@@ -1,0 +1,127 @@
+//! Other programs: run to their end, or kept in a group that dies with us.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+
+/// Runs a program to its end and hands out what it printed.
+pub(super) fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed: {}", errors.trim());
+    String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no text"))
+}
+
+/// Asks `done` until it has an answer, four times a second and for at most `limit`.
+pub(super) fn poll<T>(
+    limit: Duration,
+    mut done: impl FnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    for _ in 0..limit.as_millis() / PAUSE.as_millis() {
+        if let Some(answer) = done()? {
+            return Ok(answer);
+        }
+        pause();
+    }
+    bail!("it was not done within {limit:?}")
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing tells us when another program is ready")]
+fn pause() {
+    std::thread::sleep(PAUSE);
+}
+
+/// A program and all that it starts. They are killed when the value is dropped, and when we die
+/// in whichever way: the watchdog reads a pipe that only we hold open.
+#[derive(Debug)]
+pub(super) struct ProcessGroup {
+    leader: Child,
+    watchdog: Child,
+}
+
+impl ProcessGroup {
+    /// Starts a program in a group of its own.
+    pub(super) fn spawn(command: &mut Command) -> anyhow::Result<Self> {
+        let leader = command
+            .stdin(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot run {command:?}"))?;
+        let watchdog = Command::new("sh")
+            .args(["-c", WATCHDOG, "watchdog", &leader.id().to_string()])
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .context("cannot run sh")?;
+        Ok(Self { leader, watchdog })
+    }
+
+    /// How the program ended, if it did.
+    pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        Ok(self.leader.try_wait()?)
+    }
+
+    /// Waits for the program's end.
+    pub(super) fn wait(mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
+        poll(limit, || self.ended())
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        drop(self.watchdog.stdin.take());
+        // A wait fails only for a child that is no longer ours, and then there is nothing to do.
+        let _ = self.leader.wait();
+        let _ = self.watchdog.wait();
+    }
+}
+
+/// Sleeps until its pipe is closed, then ends the group, with force where words do not help.
+const WATCHDOG: &str = r#"
+read -r _
+kill -s TERM -- "-$1" 2>/dev/null
+tries=0
+while kill -s 0 -- "-$1" 2>/dev/null && [ "$tries" -lt 40 ]; do
+    sleep 0.25
+    tries=$((tries + 1))
+done
+kill -s KILL -- "-$1" 2>/dev/null
+"#;
+const PAUSE: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_fails_says_why() {
+        let error = output(Command::new("sh").args(["-c", "echo broken >&2; exit 3"])).unwrap_err();
+        assert!(error.to_string().ends_with("failed: broken"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_grandchild_dies_with_the_group() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(Stdio::piped());
+        let mut group = ProcessGroup::spawn(&mut shell).unwrap();
+        let mut id = String::new();
+        BufReader::new(group.leader.stdout.take().unwrap()).read_line(&mut id).unwrap();
+        let grandchild = Path::new("/proc").join(id.trim()).join("cmdline");
+        let runs = || std::fs::read(&grandchild).is_ok_and(|line| !line.is_empty());
+        assert!(runs());
+        drop(group);
+        assert!(!runs());
+    }
+
+    #[test]
+    fn a_program_that_ends_tells_how() {
+        let group = ProcessGroup::spawn(Command::new("sh").args(["-c", "exit 7"])).unwrap();
+        assert_eq!(group.wait(Duration::from_secs(10)).unwrap().code(), Some(7));
+    }
+}

@@ -1,0 +1,164 @@
+//! A run log as any other program would read it: lines of JSON, without our own types.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use serde_json::Value;
+
+use super::answer::Counts;
+
+/// A request as the log tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Record {
+    pub(super) index: u64,
+    pub(super) is_warmup: bool,
+    pub(super) planned: Counts,
+    pub(super) stamps: Stamps,
+    /// Tokens of each piece, where the wire told them.
+    pub(super) tokens: Vec<Option<u64>>,
+    pub(super) pieces: usize,
+    pub(super) status: Option<u64>,
+    pub(super) counts: Counts,
+    pub(super) text: String,
+    pub(super) outcome: Outcome,
+}
+
+/// Nanoseconds on the run's clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Stamps {
+    pub(super) scheduled: u64,
+    pub(super) sent: Option<u64>,
+    pub(super) headers: Option<u64>,
+    pub(super) first_byte: Option<u64>,
+    pub(super) pieces: Vec<u64>,
+    pub(super) ended: u64,
+}
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outcome {
+    Finished(Option<String>),
+    Failed { kind: String, message: String },
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self::Finished(None)
+    }
+}
+
+/// Every record of a log that came to its own end.
+pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
+    let text = fs::read_to_string(path).with_context(|| format!("no log {}", path.display()))?;
+    let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let [header, records @ .., footer] = &*lines else { bail!("a log of {} lines", lines.len()) };
+    ensure!(header.get("header").is_some(), "the log does not begin with a header");
+    ensure!(footer["footer"]["interrupted"] == false, "the log does not end with a whole run");
+    records.iter().map(|line| Record::of(&line["request"]).context("an odd line")).collect()
+}
+
+impl Record {
+    fn of(request: &Value) -> Option<Self> {
+        let tokens = request["deltas"]["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let stamps = Stamps::of(request)?;
+        Some(Self {
+            index: request["index"].as_u64()?,
+            is_warmup: request["phase"] == "warmup",
+            planned: Counts {
+                prompt: request["planned"]["prompt_tokens"].as_u64(),
+                completion: request["planned"]["output_tokens"].as_u64(),
+                cached: None,
+            },
+            tokens: tokens.iter().map(Value::as_u64).collect(),
+            pieces: stamps.pieces.len(),
+            stamps,
+            status: request["status"].as_u64(),
+            counts: Counts::of(&request["usage"]),
+            text: request["text"].as_str()?.to_owned(),
+            outcome: Outcome::of(&request["outcome"])?,
+        })
+    }
+
+    /// Seconds from sending to the first piece.
+    pub(super) fn ttft(&self) -> Option<f64> {
+        Some(seconds(self.stamps.sent?, *self.stamps.pieces.first()?))
+    }
+
+    /// Seconds from sending to the last byte.
+    pub(super) fn latency(&self) -> Option<f64> {
+        Some(seconds(self.stamps.sent?, self.stamps.ended))
+    }
+}
+
+impl Stamps {
+    fn of(request: &Value) -> Option<Self> {
+        let pieces = request["deltas"]["at"].as_array()?.iter().map(Value::as_u64);
+        Some(Self {
+            scheduled: request["scheduled"].as_u64()?,
+            sent: request["sent"].as_u64(),
+            headers: request["headers"].as_u64(),
+            first_byte: request["first_byte"].as_u64(),
+            pieces: pieces.collect::<Option<_>>()?,
+            ended: request["ended"].as_u64()?,
+        })
+    }
+
+    /// Every stamp in the order in which the moments must have come.
+    pub(super) fn in_order(&self) -> Vec<u64> {
+        let before = [Some(self.scheduled), self.sent, self.headers, self.first_byte];
+        let stamps = before.into_iter().flatten().chain(self.pieces.iter().copied());
+        stamps.chain([self.ended]).collect()
+    }
+}
+
+impl Outcome {
+    fn of(outcome: &Value) -> Option<Self> {
+        if let Some(finish) = outcome.get("Ok") {
+            return Some(Self::Finished(finish["reason"].as_str().map(str::to_owned)));
+        }
+        let error = outcome.get("Err")?;
+        let word = |name| error[name].as_str().map(str::to_owned);
+        Some(Self::Failed { kind: word("kind")?, message: word("message")? })
+    }
+}
+
+fn seconds(from: u64, to: u64) -> f64 {
+    (to as f64 - from as f64) / 1e9
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A request that went well: two pieces, three tokens.
+    pub(in super::super) fn finished() -> Record {
+        Record::of(&json!({
+            "index": 0, "phase": "measure",
+            "planned": {"prompt_tokens": 4, "text_tokens": 4, "output_tokens": 3},
+            "scheduled": 0, "sent": 10, "headers": 20, "first_byte": 30,
+            "deltas": {"at": [30, 40], "bytes": [1, 1], "tokens": [1, 2]}, "ended": 50,
+            "status": 200, "usage": {"prompt_tokens": 4, "completion_tokens": 3},
+            "text": "ab", "outcome": {"Ok": {"reason": "length"}},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_request_is_read_from_its_line() {
+        let record = finished();
+        assert_eq!((record.pieces, &*record.tokens), (2, &[Some(1), Some(2)][..]));
+        assert_eq!(record.stamps.in_order(), [0, 10, 20, 30, 30, 40, 50]);
+        assert_eq!((record.ttft(), record.latency()), (Some(20e-9), Some(40e-9)));
+        assert_eq!(record.outcome, Outcome::Finished(Some("length".to_owned())));
+    }
+
+    #[test]
+    fn a_failure_keeps_its_kind_and_its_story() {
+        let outcome = Outcome::of(&json!({"Err": {"kind": "status", "message": "404"}})).unwrap();
+        assert!(matches!(outcome, Outcome::Failed { kind, .. } if kind == "status"));
+        assert_eq!(Outcome::of(&json!({})), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! What was found, as a table for people.
+
+use std::fmt::Write;
+
+use super::answer::{Answer, Counts};
+use super::case::{Case, Expected};
+use super::checks::{Excess, excess};
+use super::engine::Engine;
+use super::record::Record;
+
+/// What one engine's runs came to.
+#[derive(Debug)]
+pub(super) struct EngineReport {
+    pub(super) engine: &'static Engine,
+    /// Name and version of what was installed.
+    pub(super) versions: Vec<(String, String)>,
+    pub(super) cases: anyhow::Result<Vec<CaseReport>>,
+}
+
+/// What one run came to.
+#[derive(Debug)]
+pub(super) struct CaseReport {
+    pub(super) case: Case,
+    pub(super) pairs: Vec<(Record, Answer)>,
+    pub(super) faults: Vec<String>,
+}
+
+impl EngineReport {
+    /// How many checks failed; an engine that could not be examined is one.
+    pub(super) fn faults(&self) -> usize {
+        match &self.cases {
+            Ok(cases) => cases.iter().map(|case| case.faults.len()).sum(),
+            Err(_) => 1,
+        }
+    }
+}
+
+/// One run as a line.
+pub(super) fn line(report: &CaseReport) -> String {
+    let CaseReport { case, pairs, faults } = report;
+    let mut line =
+        format!("  {} {}: {} requests, {}", case.backend, case.name, pairs.len(), verdict(faults));
+    for fault in faults {
+        let _ = write!(line, "\n    {fault}");
+    }
+    line
+}
+
+/// Every engine's table, as Markdown.
+pub(super) fn markdown(reports: &[EngineReport]) -> String {
+    reports.iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+fn section(report: &EngineReport) -> String {
+    let version = |(name, version): &(String, String)| format!("{name} {version}");
+    let versions: Vec<_> = report.versions.iter().map(version).collect();
+    let findings = match &report.cases {
+        Err(error) => format!("Could not be examined: {error:#}\n"),
+        Ok(cases) => [table(cases), times(cases), failures(cases)].concat(),
+    };
+    format!("## {} ({})\n\n{findings}", report.engine.title, versions.join(", "))
+}
+
+fn table(cases: &[CaseReport]) -> String {
+    let rows: String = cases.iter().map(row).collect();
+    format!("{HEAD}{rows}")
+}
+
+fn row(report: &CaseReport) -> String {
+    let CaseReport { case, pairs, faults } = report;
+    let prompt = compared(pairs, |counts| counts.prompt);
+    let completion = compared(pairs, |counts| counts.completion);
+    let pieces = (sum(pairs, |(record, _)| record.pieces), sum(pairs, |(_, answer)| answer.pieces));
+    format!(
+        "| `{}` | {} | {} | {prompt} | {completion} | {} / {} | {} |\n",
+        case.backend,
+        case.name,
+        pairs.len(),
+        pieces.0,
+        pieces.1,
+        verdict(faults),
+    )
+}
+
+/// A count by the log and by the wire; a dash where nobody told it.
+fn compared(pairs: &[(Record, Answer)], count: impl Fn(&Counts) -> Option<u64>) -> String {
+    let logged: Option<u64> = pairs.iter().map(|(record, _)| count(&record.counts)).sum();
+    let heard: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
+    let shown = |sum: Option<u64>| sum.map_or_else(|| "–".to_owned(), |sum| sum.to_string());
+    format!("{} / {}", shown(logged), shown(heard))
+}
+
+fn sum(pairs: &[(Record, Answer)], count: impl Fn(&(Record, Answer)) -> usize) -> usize {
+    pairs.iter().map(count).sum()
+}
+
+fn verdict(faults: &[String]) -> String {
+    match faults.len() {
+        0 => "ok".to_owned(),
+        1 => "1 check failed".to_owned(),
+        many => format!("{many} checks failed"),
+    }
+}
+
+/// How far the client's times lie above the server's own, where the server tells them.
+fn times(cases: &[CaseReport]) -> String {
+    let rows: String = cases.iter().filter_map(times_row).collect();
+    if rows.is_empty() { rows } else { format!("{TIMES_HEAD}{rows}") }
+}
+
+fn times_row(report: &CaseReport) -> Option<String> {
+    let Expected::Answers(promises) = &report.case.expected else { return None };
+    let measured = report.pairs.iter().filter(|(record, _)| !record.is_warmup);
+    let excesses: Vec<Excess> =
+        measured.filter_map(|(record, answer)| excess(promises, record, answer)).collect();
+    let ttft = spread(excesses.iter().map(|excess| excess.ttft).collect())?;
+    let latency = spread(excesses.iter().map(|excess| excess.latency).collect())?;
+    Some(format!(
+        "| `{}` | {} | {} | {ttft} | {latency} |\n",
+        report.case.backend,
+        report.case.name,
+        excesses.len()
+    ))
+}
+
+/// Least, middle and most, in milliseconds.
+fn spread(mut seconds: Vec<f64>) -> Option<String> {
+    seconds.sort_by(f64::total_cmp);
+    let at = |index: usize| seconds.get(index).map(|value| 1e3 * value);
+    let (least, middle, most) = (at(0)?, at(seconds.len() / 2)?, at(seconds.len() - 1)?);
+    Some(format!("{least:.2} / {middle:.2} / {most:.2}"))
+}
+
+fn failures(cases: &[CaseReport]) -> String {
+    let failed = cases.iter().filter(|case| !case.faults.is_empty());
+    let lines: Vec<_> = failed.map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\nWhat failed:\n\n```text\n{}\n```\n", lines.join("\n"))
+}
+
+const HEAD: &str = "\
+| backend | run | requests | prompt tokens, log / wire | output tokens, log / wire | pieces, log / wire | result |
+|---|---|---|---|---|---|---|
+";
+const TIMES_HEAD: &str = "
+Client minus server, in milliseconds: least / middle / most.
+
+| backend | run | requests | TTFT | latency |
+|---|---|---|---|---|
+";
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::cases;
+    use super::super::engine::ALL;
+    use super::super::record::tests::finished;
+    use super::*;
+
+    fn report(faults: &[&str]) -> EngineReport {
+        let counts = Counts { prompt: Some(4), completion: Some(3), cached: None };
+        let answer = Answer { status: 200, pieces: 2, counts, ..Answer::default() };
+        let faults = faults.iter().map(|fault| (*fault).to_owned()).collect();
+        let case = cases(ALL[0]).remove(0);
+        EngineReport {
+            engine: ALL[0],
+            versions: vec![("mlx-lm".to_owned(), "1".to_owned())],
+            cases: Ok(vec![CaseReport { case, pairs: vec![(finished(), answer)], faults }]),
+        }
+    }
+
+    #[test]
+    fn a_run_is_a_row_with_both_sides() {
+        let text = markdown(&[report(&[])]);
+        assert!(text.starts_with("## mlx_lm.server (mlx-lm 1)\n\n| backend |"), "{text}");
+        assert!(text.ends_with("| `vllm` | stream | 1 | 4 / 4 | 3 / 3 | 2 / 2 | ok |\n"), "{text}");
+    }
+
+    #[test]
+    fn what_failed_is_told_below() {
+        let report = report(&["text: no", "status: no"]);
+        assert_eq!(report.faults(), 2);
+        let text = markdown(&[report]);
+        assert!(text.contains("| 2 checks failed |\n"), "{text}");
+        assert!(text.contains("    text: no\n    status: no\n```"), "{text}");
+    }
+
+    #[test]
+    fn an_engine_that_does_not_start_is_a_failure() {
+        let broken = EngineReport { cases: Err(anyhow::anyhow!("no python")), ..report(&[]) };
+        assert_eq!(broken.faults(), 1);
+        assert!(markdown(&[broken]).ends_with("Could not be examined: no python\n"));
+    }
+
+    #[test]
+    fn a_spread_is_in_milliseconds() {
+        assert_eq!(spread(vec![0.003, 0.001, 0.002]).unwrap(), "1.00 / 2.00 / 3.00");
+        assert_eq!(spread(Vec::new()), None);
+    }
+}

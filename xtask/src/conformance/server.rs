@@ -1,0 +1,85 @@
+//! An engine's server on loopback, from its start to its certain end.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::engine::Engine;
+use super::install::Place;
+use super::process::{ProcessGroup, poll};
+
+/// A running server. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Server {
+    port: u16,
+    _group: ProcessGroup,
+}
+
+impl Server {
+    /// Starts the engine with the tiny model and waits until it serves.
+    pub(super) fn start(engine: &Engine, place: &Place) -> anyhow::Result<Self> {
+        let (port, log) = (free_port()?, place.folder.join("server.log"));
+        let mut group = ProcessGroup::spawn(&mut command(engine, place, port, &log)?)?;
+        poll(LONGEST_START, || match group.ended()? {
+            Some(status) => bail!("the server ended with {status}"),
+            None => Ok(is_ready(port, engine.ready_path).then_some(())),
+        })
+        .with_context(|| format!("{} did not start: {}", engine.title, end_of(&log)))?;
+        Ok(Self { port, _group: group })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+fn command(engine: &Engine, place: &Place, port: u16, log: &Path) -> anyhow::Result<Command> {
+    let log = File::create(log)?;
+    let mut command = Command::new(&place.python);
+    command
+        .args(engine.launch)
+        .arg(&place.model)
+        .args(["--host", "127.0.0.1", "--port", &port.to_string()])
+        .envs(engine.environment.iter().copied())
+        .env("HF_HUB_OFFLINE", "1")
+        .current_dir(&place.folder)
+        .stdout(log.try_clone()?)
+        .stderr(log);
+    if let Some(driver) = &place.driver {
+        command.env("LD_LIBRARY_PATH", driver);
+    }
+    Ok(command)
+}
+
+/// A port that nobody had a moment ago.
+fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn is_ready(port: u16, path: &str) -> bool {
+    ask(port, path).is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
+}
+
+/// The answer to a GET, as it stands on the wire.
+fn ask(port: u16, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+fn end_of(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let tail = &text[text.len().saturating_sub(2_000)..];
+    String::from_utf8_lossy(tail).into_owned()
+}
+
+/// Three imports of a large Python package in a row take minutes on a small machine.
+const LONGEST_START: Duration = Duration::from_secs(600);
