@@ -14,6 +14,7 @@ use serde_json::Value;
 /// Each crate of ours and its layer. A crate depends only on smaller layers.
 const LAYERS: &[(&str, u8)] = &[
     ("servemark-sse", 0),
+    ("servemark-pyjson", 0),
     ("servemark-rng", 0),
     ("servemark-core", 1),
     ("servemark-pacer", 2),

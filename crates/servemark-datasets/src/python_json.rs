@@ -4,11 +4,9 @@
 //! a number overflow to infinity, and it counts the tokens of JSON as Python writes it.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 
-use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{Formatter, Serializer};
+use servemark_pyjson::{Text, to_string};
 
 /// Reads a document as Python does; a number that JSON cannot hold becomes `null`.
 pub(crate) fn parse(text: &str) -> Result<Value, serde_json::Error> {
@@ -38,11 +36,7 @@ pub(crate) fn standard(text: &str) -> Cow<'_, str> {
 
 /// The text of a value as Python's `json.dumps` writes it.
 pub(crate) fn dumps(value: &Value) -> String {
-    let mut json = Vec::new();
-    value
-        .serialize(&mut Serializer::with_formatter(&mut json, PythonFormatter))
-        .expect("a value that was read can be written to memory");
-    String::from_utf8(json).expect("only ASCII is written")
+    to_string(value, Text::Ascii).expect("a value that was read can be written to memory")
 }
 
 /// Numbers and names outside of strings, each with its place.
@@ -78,95 +72,13 @@ fn is_beyond_json(word: &str) -> bool {
     matches!(word, "NaN" | "Infinity" | "-Infinity") || overflows()
 }
 
-/// Blanks after commas and colons, ASCII only, and floats as `repr` writes them.
-struct PythonFormatter;
-
-impl Formatter for PythonFormatter {
-    fn write_f64<W: Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // Rust and Python switch to exponents at the same sizes; Python's have a sign and at
-        // least two digits.
-        let text = format!("{value:?}");
-        match text.split_once('e') {
-            None => writer.write_all(text.as_bytes()),
-            Some((digits, exponent)) => match exponent.strip_prefix('-') {
-                Some(size) => write!(writer, "{digits}e-{size:0>2}"),
-                None => write!(writer, "{digits}e+{exponent:0>2}"),
-            },
-        }
-    }
-
-    fn write_string_fragment<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        for c in fragment.chars() {
-            match c {
-                ' '..='~' => writer.write_all(&[c as u8])?,
-                other => other
-                    .encode_utf16(&mut [0; 2])
-                    .iter()
-                    .try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn begin_array_value<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        writer.write_all(if first { b"" } else { b", " })
-    }
-
-    fn begin_object_key<W: Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        writer.write_all(if first { b"" } else { b", " })
-    }
-
-    fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b": ")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn dumps_as(json: &str, expected: &str) {
-        assert_eq!(dumps(&serde_json::from_str(json).unwrap()), expected);
-    }
-
-    #[track_caller]
     fn becomes(text: &str, expected: &str) {
         assert_eq!(standard(text), expected);
-    }
-
-    #[test]
-    fn separators_and_order_are_those_of_python() {
-        dumps_as(
-            r#"{"b":[1,true,null],"a":{},"c":[]}"#,
-            r#"{"b": [1, true, null], "a": {}, "c": []}"#,
-        );
-    }
-
-    #[test]
-    fn text_beyond_ascii_is_escaped() {
-        dumps_as(r#""Zürich \u007f 🚀 \n\"\\""#, r#""Z\u00fcrich \u007f \ud83d\ude80 \n\"\\""#);
-        dumps_as(r#""\b\f\u001f/""#, r#""\b\f\u001f/""#);
-    }
-
-    #[test]
-    fn floats_are_written_as_repr_does() {
-        dumps_as(
-            "[1e16, 1e15, 1e-5, 0.0001, 1e22, -0.0, 1.5e-7, 5e-324, 100.0, 7]",
-            "[1e+16, 1000000000000000.0, 1e-05, 0.0001, 1e+22, -0.0, 1.5e-07, 5e-324, 100.0, 7]",
-        );
     }
 
     #[test]

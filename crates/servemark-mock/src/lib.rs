@@ -20,7 +20,6 @@
 //! ```
 
 mod answer;
-mod clock;
 mod error;
 mod http;
 mod pacer;

@@ -10,17 +10,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use servemark_core::Clock;
+use servemark_pacer::{MachineClock, Timer};
 
 use crate::answer::Answer;
-use crate::clock::MachineClock;
 use crate::http::{End, Wire};
 use crate::truth::OpenTruth;
 
 mod queue;
-mod timer;
 
 use queue::Queue;
-use timer::Timer;
 
 /// Sends what is due when it is due.
 #[derive(Debug)]

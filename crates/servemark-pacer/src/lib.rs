@@ -1,23 +1,61 @@
 //! Waiting for an absolute instant, on a timer that keeps it.
 //!
 //! A [`Pacer`] is a clock that can be waited for. The load generator sends by one and the
-//! ground-truth server answers by one, so that neither adds its own lateness to what is measured.
-//! Relative sleeps are not offered: their errors add up.
+//! ground-truth server answers by its [`Timer`], so that neither adds its own lateness to what is
+//! measured. Relative sleeps are not offered: their errors add up.
 
+use std::io;
 use std::time::Duration;
 
-use servemark_core::{Clock, Stamp};
+use rustix::time::{ClockId, clock_gettime};
+use servemark_core::{Clock, MonotonicClock, Stamp};
 use tokio::time::Instant;
 
-#[cfg(target_os = "linux")]
-mod timer_fd;
-#[cfg(not(target_os = "linux"))]
-mod wheel;
+mod timer;
+
+pub use timer::Timer;
 
 /// A clock that can be waited for.
 pub trait Pacer: Clock + 'static {
     /// Waits until `due`; at once if it has passed. One task waits at a time.
     fn until(&self, due: Stamp) -> impl Future<Output = ()>;
+}
+
+/// The run's own clock with this system's best timer.
+#[derive(Debug)]
+pub struct SystemPacer {
+    clock: MonotonicClock,
+    /// The machine's clock at the zero of ours.
+    zero: Duration,
+    timer: Timer,
+}
+
+impl SystemPacer {
+    /// A pacer for `clock`, on the runtime it is called in.
+    pub fn new(clock: MonotonicClock) -> io::Result<Self> {
+        let timer = Timer::new()?;
+        let machine = MachineClock.now().since(Stamp::ZERO);
+        let zero = machine.saturating_sub(clock.now().since(Stamp::ZERO));
+        Ok(Self { clock, zero, timer })
+    }
+}
+
+impl Clock for SystemPacer {
+    fn now(&self) -> Stamp {
+        self.clock.now()
+    }
+}
+
+impl Pacer for SystemPacer {
+    async fn until(&self, due: Stamp) {
+        while due > self.now() {
+            self.timer.arm(due + self.zero);
+            if self.timer.fired().await.is_err() {
+                // Only a runtime that shuts down takes its timers away.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
 }
 
 /// Tokio's own clock and timer, up to two milliseconds late. It follows a paused clock, which is
@@ -48,10 +86,44 @@ impl Pacer for TokioPacer {
     }
 }
 
-/// The best pacer of this system.
-#[cfg(target_os = "linux")]
-pub use timer_fd::TimerFdPacer as SystemPacer;
+/// The machine's monotonic clock. Its stamps count from the machine's own origin, so what two
+/// processes of one machine stamp can be compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MachineClock;
 
-/// The best pacer of this system.
-#[cfg(not(target_os = "linux"))]
-pub use wheel::WheelPacer as SystemPacer;
+impl Clock for MachineClock {
+    fn now(&self) -> Stamp {
+        let time = clock_gettime(ClockId::Monotonic);
+        Stamp::ZERO + Duration::try_from(time).unwrap_or_default()
+    }
+}
+
+/// What the calling thread has used of a core.
+pub fn thread_cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn it_is_never_early_and_the_past_is_now() {
+        let pacer = SystemPacer::new(MonotonicClock::start()).unwrap();
+        let due = pacer.now() + Duration::from_micros(300);
+        pacer.until(due).await;
+        assert!(pacer.now() >= due);
+        pacer.until(Stamp::ZERO).await;
+    }
+
+    #[tokio::test]
+    async fn arming_replaces_what_was_armed() {
+        let timer = Timer::new().unwrap();
+        let now = MachineClock.now();
+        timer.arm(now + Duration::from_secs(3600));
+        let soon = now + Duration::from_micros(200);
+        timer.arm(soon);
+        timer.fired().await.unwrap();
+        assert!(MachineClock.now() >= soon);
+    }
+}

@@ -7,7 +7,6 @@
 mod file_name;
 mod layout;
 mod native;
-mod python;
 mod sglang;
 mod table;
 

@@ -2,32 +2,30 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use servemark_core::{ClientCost, Clock, Stamp};
+use servemark_pacer::thread_cpu_time;
 
 /// Measures the CPU time of the thread it is used on. The runner keeps all of its work on one
 /// thread, so this is the client's whole cost but for the writing of the run log.
 #[derive(Debug)]
 pub struct CostMeter {
-    cpu_ns: u64,
+    cpu: Duration,
     wall: Stamp,
 }
 
 impl CostMeter {
     /// Starts to measure the calling thread.
     pub fn start(clock: &dyn Clock) -> Self {
-        Self { cpu_ns: thread_cpu_ns(), wall: clock.now() }
+        Self { cpu: thread_cpu_time(), wall: clock.now() }
     }
 
     /// What the calling thread used since the start, if it is the thread that started.
     pub fn stop(self, clock: &dyn Clock) -> ClientCost {
-        let wall = clock.now().since(self.wall).as_nanos();
-        let cpu_ns = thread_cpu_ns().saturating_sub(self.cpu_ns);
-        ClientCost::new(cpu_ns, u64::try_from(wall).unwrap_or(u64::MAX))
+        let cpu = thread_cpu_time().saturating_sub(self.cpu);
+        ClientCost::new(nanos(cpu), nanos(clock.now().since(self.wall)))
     }
 }
 
-fn thread_cpu_ns() -> u64 {
-    let cpu = Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
-    u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX)
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -6,15 +6,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, context};
 use minijinja_contrib::pycompat;
 use serde::Serialize;
-use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use serde_json::ser::{PrettyFormatter, Serializer};
 use servemark_core::{JsonObject, TokenizerError};
+use servemark_pyjson::{Text, to_string};
 
 use crate::date;
 use crate::files::Config;
@@ -84,45 +84,19 @@ fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
     }
     options.assert_all_used()?;
     match indent {
-        Some(width) => {
-            write_json(value, PrettyFormatter::with_indent(" ".repeat(width).as_bytes()))
-        }
-        None => write_json(value, SpacedFormatter),
+        Some(width) => indented(value, width),
+        None => to_string(value, Text::Unicode).map_err(|error| unsupported(error.to_string())),
     }
 }
 
-fn write_json(value: &Value, formatter: impl Formatter) -> Result<String, Error> {
+fn indented(value: &Value, width: usize) -> Result<String, Error> {
     let mut json = Vec::new();
+    let indent = " ".repeat(width);
+    let formatter = PrettyFormatter::with_indent(indent.as_bytes());
     value
         .serialize(&mut Serializer::with_formatter(&mut json, formatter))
         .map_err(|error| unsupported(error.to_string()))?;
     String::from_utf8(json).map_err(|error| unsupported(error.to_string()))
-}
-
-/// A blank after each comma and colon, as Python writes JSON.
-struct SpacedFormatter;
-
-impl Formatter for SpacedFormatter {
-    fn begin_array_value<W>(&mut self, writer: &mut W, first: bool) -> io::Result<()>
-    where
-        W: io::Write + ?Sized,
-    {
-        writer.write_all(if first { b"" } else { b", " })
-    }
-
-    fn begin_object_key<W>(&mut self, writer: &mut W, first: bool) -> io::Result<()>
-    where
-        W: io::Write + ?Sized,
-    {
-        writer.write_all(if first { b"" } else { b", " })
-    }
-
-    fn begin_object_value<W>(&mut self, writer: &mut W) -> io::Result<()>
-    where
-        W: io::Write + ?Sized,
-    {
-        writer.write_all(b": ")
-    }
 }
 
 /// As in Python: the engine would let one go through `none`, too, and templates ask this of tools.

@@ -1,13 +1,13 @@
 //! From a request to what is sent in reply.
 
 use servemark_core::{Clock, Stamp};
+use servemark_pacer::MachineClock;
 
 use super::route::Route;
 use super::worker::{Worker, next};
 use crate::answer::{
     Answer, Ask, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
 };
-use crate::clock::MachineClock;
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::truth::OpenTruth;
 

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use rustix::net::sockopt::set_socket_linger;
 use servemark_core::{Clock, Stamp, unix_now};
+use servemark_pacer::{MachineClock, thread_cpu_time};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{spawn_local, yield_now};
 
 use super::{Logs, connection};
-use crate::clock::{MachineClock, thread_cpu_time};
 use crate::pacer::Pacer;
 use crate::{FaultKind, MockSpec};
 

@@ -6,9 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 use servemark_core::{JsonObject, RequestRecord, RunFacts};
 use servemark_metrics::{Completeness, Goodput, Metrics, RequestScore, SloResult, Summary};
+use servemark_pyjson::{Text, to_writer};
 
 use super::{CacheTotals, SglangOptions};
-use crate::{Report, ReportFormat, python};
+use crate::{Report, ReportFormat};
 
 /// SGLang's result line, to be appended to a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +35,7 @@ impl ReportFormat for SglangLine {
             details: self.options.output_details.then(|| Details::of(report)),
             incomplete: incomplete(report.metrics),
         };
-        python::write_json(&line, out)?;
+        to_writer(&line, Text::Ascii, &mut *out)?;
         out.write_all(b"\n")
     }
 }

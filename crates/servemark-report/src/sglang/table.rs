@@ -3,9 +3,9 @@
 use std::io;
 
 use servemark_metrics::{Completeness, Goodput, Metrics, Summary};
+use servemark_pyjson::{general, repr};
 
 use super::{CacheTotals, SglangOptions, is_embedding};
-use crate::python;
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
@@ -47,7 +47,7 @@ fn load(table: &mut Table, report: &Report<'_>) {
     let facts = &report.log.header().facts;
     let rate = match facts.echo.get("request_rate").and_then(|rate| rate.as_str()) {
         Some(label) => label.to_owned(),
-        None => python::repr(facts.request_rate.unwrap_or(f64::INFINITY)),
+        None => repr(facts.request_rate.unwrap_or(f64::INFINITY)),
     };
     let limit = facts.max_concurrency.filter(|&limit| limit > 0);
     table.row("Backend:", &facts.backend);
@@ -112,9 +112,10 @@ fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
 
 fn goodput(table: &mut Table, goodput: &Goodput) {
     let percent = |share: Option<f64>| fixed(share.map(|share| share * 100.0));
-    let slos = goodput.by_slo.iter().map(|result| {
-        format!("{}:{}", result.slo.metric.name(), python::general(result.slo.limit_ms))
-    });
+    let slos = goodput
+        .by_slo
+        .iter()
+        .map(|result| format!("{}:{}", result.slo.metric.name(), general(result.slo.limit_ms)));
     table.section("Goodput");
     table.row("SLOs (ms):", slos.collect::<Vec<_>>().join(" "));
     table.row("Request goodput (req/s):", fixed(goodput.requests_per_s));

@@ -1,4 +1,17 @@
-//! Numbers and JSON as Python writes them, because the peers' users diff the bytes.
+//! Numbers and JSON as Python writes them.
+//!
+//! The peers are Python programs: their users diff the bytes of result files, models are given
+//! tools as `json.dumps` writes them, and templates render through it. This crate writes those
+//! bytes. It reads nothing and knows no data set, no report and no template.
+//!
+//! ```
+//! use servemark_pyjson::{Text, repr, to_string};
+//!
+//! let value = serde_json::json!({"name": "Zürich", "share": 1e-7});
+//! assert_eq!(to_string(&value, Text::Ascii)?, r#"{"name": "Z\u00fcrich", "share": 1e-07}"#);
+//! assert_eq!(repr(1e22), "1e+22");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 use std::io;
 
@@ -6,7 +19,7 @@ use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 
 /// A float as `repr` writes it: the shortest text that reads back as the same number.
-pub(crate) fn repr(value: f64) -> String {
+pub fn repr(value: f64) -> String {
     let magnitude = value.abs();
     if value.is_nan() || value.is_infinite() {
         value.to_string().to_lowercase()
@@ -18,7 +31,7 @@ pub(crate) fn repr(value: f64) -> String {
 }
 
 /// A float as `%g` writes it: six significant digits, no trailing zeros.
-pub(crate) fn general(value: f64) -> String {
+pub fn general(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return repr(value) };
     match exponent.parse::<i32>() {
@@ -31,12 +44,34 @@ pub(crate) fn general(value: f64) -> String {
 }
 
 /// A value as `json.dumps` writes it, except that what is no JSON number is null.
-pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, PythonFormatter))?;
-    Ok(())
+pub fn to_string(value: &impl Serialize, text: Text) -> serde_json::Result<String> {
+    let mut json = Vec::new();
+    to_writer(value, text, &mut json)?;
+    String::from_utf8(json).map_err(serde::ser::Error::custom)
 }
 
-struct PythonFormatter;
+/// The same, written to `out`. What the value's own serializer refuses is an error, too.
+pub fn to_writer(
+    value: &impl Serialize,
+    text: Text,
+    out: impl io::Write,
+) -> serde_json::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(out, PythonFormatter { text }))
+}
+
+/// What becomes of text beyond ASCII: Python's `ensure_ascii`. Closed: it is on or off.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Text {
+    /// It is escaped.
+    Ascii,
+    /// It stays as it is.
+    Unicode,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PythonFormatter {
+    text: Text,
+}
 
 impl Formatter for PythonFormatter {
     fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
@@ -68,6 +103,9 @@ impl Formatter for PythonFormatter {
         out: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
+        if self.text == Text::Unicode {
+            return out.write_all(fragment.as_bytes());
+        }
         fragment.chars().try_for_each(|character| match character {
             ' '..='~' => out.write_all(&[character as u8]),
             other => write_utf16_escapes(out, other),
@@ -153,14 +191,36 @@ mod tests {
         assert_eq!(rounded, ["0.12", "0.38", "2.67", "1.00"]);
     }
 
+    #[track_caller]
+    fn dumps(json: &str, text: Text, expected: &str) {
+        let value: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(to_string(&value, text).unwrap(), expected);
+    }
+
     #[test]
-    fn json_reads_as_in_python_except_for_what_is_no_json() {
-        let value = serde_json::json!({"a": [1, 2.0, 1e-9, null], "é": "\"\\/\n\u{1}\u{7f}🚌"});
-        let mut out = Vec::new();
-        write_json(&(value, f64::INFINITY), &mut out).unwrap();
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            r#"[{"a": [1, 2.0, 1e-09, null], "\u00e9": "\"\\/\n\u0001\u007f\ud83d\ude8c"}, null]"#
+    fn separators_and_order_are_those_of_python() {
+        let spaced = r#"{"b": [1, true, null], "a": {}, "c": []}"#;
+        dumps(r#"{"b":[1,true,null],"a":{},"c":[]}"#, Text::Ascii, spaced);
+    }
+
+    #[test]
+    fn text_beyond_ascii_is_escaped_or_not() {
+        let json = r#""Zürich \u007f 🚀 \n\"\\\b\f\u001f/""#;
+        dumps(json, Text::Ascii, r#""Z\u00fcrich \u007f \ud83d\ude80 \n\"\\\b\f\u001f/""#);
+        dumps(json, Text::Unicode, "\"Zürich \u{7f} 🚀 \\n\\\"\\\\\\b\\f\\u001f/\"");
+    }
+
+    #[test]
+    fn floats_in_json_are_written_as_repr_does() {
+        dumps(
+            "[1e16, 1e15, 1e-5, 0.0001, 1e22, -0.0, 1.5e-7, 5e-324, 100.0, 7]",
+            Text::Ascii,
+            "[1e+16, 1000000000000000.0, 1e-05, 0.0001, 1e+22, -0.0, 1.5e-07, 5e-324, 100.0, 7]",
         );
+    }
+
+    #[test]
+    fn what_is_no_json_number_is_null() {
+        assert_eq!(to_string(&[f64::INFINITY, f64::NAN], Text::Ascii).unwrap(), "[null, null]");
     }
 }
