@@ -1,0 +1,54 @@
+//! Each route's decoder on its stream, with what it allocates: per token nothing on the two routes
+//! of OpenAI, because the recorder reserves what the answer is expected to need.
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{AllocProfiler, Bencher, black_box};
+use servemark::backends::{Backend, Decoder, Flow, Route};
+use servemark::core::{Phase, Recorder, Sample, Stamp};
+use servemark::sse::Event;
+use servemark_benches::streams;
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench]
+fn chat(bencher: Bencher<'_, '_>) {
+    bench(bencher, Route::Chat);
+}
+
+#[divan::bench]
+fn completions(bencher: Bencher<'_, '_>) {
+    bench(bencher, Route::Completions);
+}
+
+/// Its events repeat the whole text, so they are 5 bytes longer with every token.
+#[divan::bench]
+fn generate(bencher: Bencher<'_, '_>) {
+    bench(bencher, Route::Generate);
+}
+
+/// The tokens of one answer; its decoder and its recorder are made off the clock, as in a run.
+fn bench(bencher: Bencher<'_, '_>, route: Route) {
+    let payloads = streams::payloads(route, TOKENS);
+    let (backend, sample) = (streams::backend(route), Sample::new("hi", 1, TOKENS as u32));
+    bencher
+        .counter(BytesCount::new(payloads.iter().map(String::len).sum::<usize>()))
+        .counter(ItemsCount::new(TOKENS))
+        .with_inputs(|| {
+            let recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
+            (backend.decoder(&sample), recorder)
+        })
+        .bench_local_refs(|(decoder, recorder)| {
+            for payload in black_box(&payloads) {
+                let event = Event::from_data(payload.as_bytes());
+                let flow = decoder.event(event, &mut recorder.at(Stamp::ZERO));
+                assert_eq!(flow, Ok(Flow::Continue));
+            }
+        });
+}
+
+const TOKENS: usize = 256;

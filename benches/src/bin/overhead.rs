@@ -1,0 +1,32 @@
+//! What the client costs and how far it errs: the overhead study's program.
+
+use std::io::{Write, stderr, stdout};
+
+#[cfg(target_os = "linux")]
+fn main() -> anyhow::Result<()> {
+    use anyhow::Context;
+    use servemark::client::raise_nofile;
+    use servemark_benches::overhead::{Options, measure, serve, write_table};
+
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if serve(&args, &mut stdout().lock())? {
+        return Ok(());
+    }
+    let options = Options::parse(args)?;
+    raise_nofile()?;
+    let program = std::env::current_exe().context("cannot find this program again")?;
+    let study = measure(&options, &program, |step| {
+        // Whoever closed the screen does not want to know.
+        let _ = writeln!(stderr(), "{step}");
+    })?;
+    if let Some(path) = &options.out {
+        let json = serde_json::to_string_pretty(&study)?;
+        std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(write_table(&study, options.style, &mut stdout().lock())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> anyhow::Result<()> {
+    anyhow::bail!("the overhead study needs Linux: it pins cores and reads through epoll")
+}

@@ -1,0 +1,68 @@
+//! Run logs of a chosen size, as a run against a steady server would leave them.
+
+use std::time::Duration;
+
+use servemark::core::{
+    ClientCost, Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog,
+    Sample, Sink, Stamp,
+};
+
+/// A complete log of so many requests of so many tokens each.
+pub fn run_log(requests: usize, tokens: u32) -> RunLog {
+    let records: Vec<_> = (0..requests).map(|index| record(index, tokens)).collect();
+    let ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
+    RunLog::new(header(requests), records, Some(footer(ended)))
+}
+
+/// The header of a chat run.
+pub fn header(requests: usize) -> Header {
+    let mut facts = RunFacts::default();
+    facts.backend = "vllm-chat".into();
+    facts.api_path = "/v1/chat/completions".into();
+    facts.requests = requests;
+    Header::new(0, facts, serde_json::Value::Null)
+}
+
+/// The footer of a run that came to its own end.
+pub fn footer(ended: Stamp) -> Footer {
+    let mut footer = Footer::default();
+    footer.ended = ended;
+    footer.client = Some(ClientCost::new(1, ended.as_nanos()));
+    footer
+}
+
+/// Requests come 5 ms apart; tokens come 20 ms apart, give or take a tenth that depends on both.
+fn record(index: usize, tokens: u32) -> RequestRecord {
+    let sample = Sample::new("Tell me a story.", 1024, tokens);
+    let due = Stamp::ZERO + Duration::from_millis(5) * index as u32;
+    let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
+    recorder.granted(due);
+    recorder.sent(due + Duration::from_micros(40));
+    let first = due + Duration::from_millis(200);
+    recorder.headers(first, 200);
+    for token in 0..tokens {
+        let wobble = (u64::from(token) * 7919 + index as u64 * 104_729) % 2000;
+        let at = first + Duration::from_millis(20) * token + Duration::from_micros(wobble);
+        recorder.body(at);
+        recorder.at(at).delta(Delta::content(" token").with_tokens(Some(1)));
+    }
+    let end = Finish::new(Some("length".to_owned()));
+    recorder.finish(Ok(end), first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_as_large_as_asked() {
+        let log = run_log(3, 5);
+        assert!(log.is_complete());
+        assert_eq!(log.records().len(), 3);
+        for record in log.records() {
+            let stamps: Vec<_> = record.deltas.rows().map(|row| row.at).collect();
+            assert_eq!(stamps.len(), 5);
+            assert!(stamps.is_sorted() && record.is_success(), "{record:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The floor: a reader that reads, takes the time, counts events, and does nothing else.
+//!
+//! One thread, one epoll set, one buffer for all streams, one clock read per read. It understands
+//! neither HTTP nor JSON, so it is no client; it is what the kernel and the wake-ups cost.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use anyhow::{Context, ensure};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll;
+use rustix::fd::OwnedFd;
+use servemark::backends::{Backend, Route};
+use servemark::core::{
+    Clock, Delta, Finish, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Sink, Stamp,
+};
+use servemark::runner::CostMeter;
+
+use super::machine::waited_ms;
+use super::{Load, Seen};
+use crate::streams::backend;
+use timer::Timer;
+
+mod marks;
+mod timer;
+
+use marks::Marks;
+
+/// The floor's connections, open.
+pub(super) struct Bare {
+    clock: MonotonicClock,
+    epoll: OwnedFd,
+    timer: Timer,
+    streams: Vec<Stream>,
+    samples: Vec<Sample>,
+}
+
+struct Stream {
+    socket: TcpStream,
+    request: Vec<u8>,
+    sent: Stamp,
+    marks: Marks,
+    /// How many events there will be.
+    expected: u32,
+    /// Each read's stamp, and how many events had begun by its end.
+    reads: Vec<(Stamp, u32)>,
+}
+
+impl Bare {
+    pub(super) fn connect(load: &Load, url: &str) -> anyhow::Result<Self> {
+        let address = url.strip_prefix("http://").context("the floor speaks plain HTTP only")?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let timer = Timer::new(load.streams, load.step())?;
+        let interest = epoll::EventFlags::IN;
+        epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), interest)?;
+        let samples = load.samples();
+        let mut streams = Vec::with_capacity(load.streams);
+        for (number, sample) in (0..).zip(&samples) {
+            let stream = Stream::open(address, sample)?;
+            epoll::add(&epoll, &stream.socket, epoll::EventData::new_u64(number), interest)?;
+            streams.push(stream);
+        }
+        Ok(Self { clock: MonotonicClock::start(), epoll, timer, streams, samples })
+    }
+
+    pub(super) fn run(mut self) -> anyhow::Result<Seen> {
+        let (meter, waited) = (CostMeter::start(&self.clock), waited_ms());
+        self.timer.start()?;
+        self.read_all()?;
+        let (cost, waited) = (meter.stop(&self.clock), waited_ms() - waited);
+        let rows = self.streams.iter().zip(&self.samples).enumerate();
+        let records = rows.map(|(index, (stream, sample))| stream.record(index, sample));
+        Ok(Seen::new(records.collect(), cost, waited))
+    }
+
+    fn read_all(&mut self) -> anyhow::Result<()> {
+        let mut buffer = vec![0; 64 << 10];
+        let mut events = Vec::with_capacity(self.streams.len() + 1);
+        let (mut sent, mut open) = (0, self.streams.len());
+        while open > 0 {
+            events.clear();
+            epoll::wait(&self.epoll, spare_capacity(&mut events), None)?;
+            for event in &events {
+                match event.data.u64() {
+                    TIMER => sent = self.send_due(sent)?,
+                    number => {
+                        let stream = &mut self.streams[number as usize];
+                        open -= usize::from(stream.read(&self.clock, &mut buffer)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is due and was not `sent` yet; says how many were by now.
+    fn send_due(&mut self, sent: usize) -> anyhow::Result<usize> {
+        let due = self.timer.fired()?;
+        for stream in &mut self.streams[sent..due] {
+            stream.send(&self.clock)?;
+        }
+        Ok(due)
+    }
+}
+
+impl Stream {
+    fn open(address: &str, sample: &Sample) -> anyhow::Result<Self> {
+        let socket = TcpStream::connect(address)?;
+        socket.set_nodelay(true)?;
+        socket.set_nonblocking(true)?;
+        let expected = sample.output_tokens + FRAME;
+        Ok(Self {
+            socket,
+            request: request(address, sample)?,
+            sent: Stamp::ZERO,
+            marks: Marks::default(),
+            expected,
+            reads: Vec::with_capacity(expected as usize),
+        })
+    }
+
+    fn send(&mut self, clock: &MonotonicClock) -> anyhow::Result<()> {
+        self.sent = clock.now();
+        Ok(self.socket.write_all(&self.request)?)
+    }
+
+    /// One read. Says whether the last event has begun.
+    fn read(&mut self, clock: &MonotonicClock, buffer: &mut [u8]) -> anyhow::Result<bool> {
+        let length = self.socket.read(buffer)?;
+        let at = clock.now();
+        ensure!(length > 0, "the server closed a stream");
+        let events = self.marks.count(&buffer[..length]);
+        self.reads.push((at, events));
+        Ok(events == self.expected)
+    }
+
+    /// What was seen, as the client would have recorded it.
+    fn record(&self, index: usize, sample: &Sample) -> RequestRecord {
+        let mut recorder = Recorder::new(index, Phase::Measure, sample, self.sent);
+        recorder.sent(self.sent);
+        for token in 0..sample.output_tokens {
+            // The first event is the role's and no token's.
+            let read = self.reads.partition_point(|(_, events)| *events < token + 2);
+            recorder.at(self.reads[read].0).delta(Delta::content(""));
+        }
+        recorder.finish(Ok(Finish::default()), self.sent)
+    }
+}
+
+fn request(address: &str, sample: &Sample) -> anyhow::Result<Vec<u8>> {
+    let wire = backend(Route::Chat).encode(sample)?;
+    let mut request = format!("POST {} HTTP/1.1\r\nhost: {address}\r\n", wire.path).into_bytes();
+    for (name, value) in &wire.headers {
+        write!(request, "{name}: {}\r\n", value.to_str()?)?;
+    }
+    write!(request, "content-length: {}\r\n\r\n", wire.body.len())?;
+    request.extend_from_slice(&wire.body);
+    Ok(request)
+}
+
+const TIMER: u64 = u64::MAX;
+
+/// Events of a chat stream that are no token: the role, the finish reason, the end mark.
+const FRAME: u32 = 3;

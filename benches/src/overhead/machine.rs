@@ -1,0 +1,85 @@
+//! The machine: what it is, and which core does what.
+
+use std::fs;
+
+use anyhow::Context;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::Serialize;
+
+/// The machine that measured.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Machine {
+    /// The model of its processor.
+    pub cpu: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// Its kernel.
+    pub kernel: String,
+}
+
+impl Machine {
+    /// Looks at this machine. Call it before anything is pinned.
+    pub fn describe() -> Self {
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let kernel = format!("Linux {}", release.trim());
+        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let cpu = cpu.map_or("unknown", |(_, name)| name).to_owned();
+        Self { cpu, cores: allowed().len(), kernel }
+    }
+}
+
+/// A core for the server and another for whoever reads.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Cores {
+    /// The server's.
+    pub server: usize,
+    /// The reader's.
+    pub reader: usize,
+}
+
+impl Cores {
+    /// The first two cores that this process may use; none if there is only one.
+    pub fn pick() -> Option<Self> {
+        match allowed()[..] {
+            [server, reader, ..] => Some(Self { server, reader }),
+            _ => None,
+        }
+    }
+}
+
+/// Keeps the calling thread, and those it starts from now on, on one core.
+pub(crate) fn pin(core: usize) -> anyhow::Result<()> {
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only).with_context(|| format!("cannot pin a thread to core {core}"))
+}
+
+/// How long the calling thread was ready to run and had to wait for its core, in milliseconds:
+/// what others on the machine did to it.
+pub(crate) fn waited_ms() -> f64 {
+    let statistics = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = statistics.split(' ').nth(1).and_then(|field| field.parse::<f64>().ok());
+    nanos.unwrap_or_default() / 1e6
+}
+
+fn allowed() -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap_or_default();
+    (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_cores_are_different_ones_that_we_may_use() {
+        if let Some(Cores { server, reader }) = Cores::pick() {
+            assert_ne!(server, reader);
+            pin(reader).unwrap();
+            assert_eq!(allowed(), [reader]);
+        }
+    }
+}
