@@ -45,7 +45,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     if let Some(path) = &options.report {
         fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    say(&text);
+    print(&text);
     let faults = reports.iter().map(EngineReport::faults).sum::<usize>();
     ensure!(faults == 0, "{faults} checks failed; the bytes are in {}", options.folder.display());
     Ok(())
@@ -133,9 +133,14 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").components().collect()
 }
 
-#[expect(clippy::print_stdout, reason = "a chore tells its user what it found")]
-fn say(text: &str) {
+#[expect(clippy::print_stdout, reason = "the table is what was asked for")]
+fn print(text: &str) {
     println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "a chore that takes minutes tells how far it is")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 #[cfg(test)]

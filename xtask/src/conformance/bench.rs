@@ -13,7 +13,7 @@ use super::case::{Case, Expected};
 use super::checks;
 use super::engine::Engine;
 use super::install::Place;
-use super::process::{ProcessGroup, output};
+use super::process::{ProcessGroup, end_of, output};
 use super::record::{Record, records};
 use super::report::CaseReport;
 use super::wire::exchanges;
@@ -83,15 +83,13 @@ impl Bench {
         folder: &Path,
         wiretap: &Wiretap,
     ) -> anyhow::Result<(Vec<Record>, Vec<Answer>)> {
-        fs::create_dir_all(folder)?;
-        let log = folder.join("run.jsonl");
+        renew(folder)?;
         let ended = self.drive(engine, case, folder, wiretap.port());
-        let replies = overheard(wiretap, folder)?;
-        if matches!(case.expected, Expected::Answers(_)) {
-            let status = ended?;
-            ensure!(status.success(), "the client ended with {status}; see {}", folder.display());
-        }
-        Ok((records(&log)?, replies))
+        let answers = overheard(wiretap, folder)?;
+        let status = ended?;
+        let is_good = status.success() || matches!(case.expected, Expected::Refusals(_));
+        ensure!(is_good, "the client ended with {status}: {}", end_of(&folder.join("client.log")));
+        Ok((records(&folder.join("run.jsonl"))?, answers))
     }
 
     fn drive(
@@ -117,6 +115,14 @@ impl Bench {
             .stderr(said);
         ProcessGroup::spawn(&mut client)?.wait(LONGEST_RUN)
     }
+}
+
+/// An empty folder: what a former run left there must not be taken for this one's.
+fn renew(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    Ok(fs::create_dir_all(folder)?)
 }
 
 /// What the server answered, read from the wire; the bytes are kept beside the log.

@@ -65,19 +65,19 @@ fn packages(engine: &Engine, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Name and version of what was asked for in one version.
 fn versions(engine: &Engine, folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let frozen = output(uv(folder).arg("freeze"))?;
+    let pinned: Vec<_> = engine.packages.iter().filter_map(|package| pin(package)).collect();
     let installed = frozen.lines().filter_map(|line| line.split_once("=="));
-    let wanted = |name: &str| engine.packages.iter().any(|package| bare(package) == name);
-    Ok(installed
-        .filter(|(name, _)| wanted(name))
-        .map(|(name, version)| (name.to_owned(), version.to_owned()))
-        .collect())
+    let wanted = installed.filter(|(name, _)| pinned.contains(name));
+    Ok(wanted.map(|(name, version)| (name.to_owned(), version.to_owned())).collect())
 }
 
-/// A requirement's name alone.
-fn bare(requirement: &str) -> &str {
-    requirement.split(['=', '[']).next().unwrap_or(requirement)
+/// The name in a requirement that pins a version.
+fn pin(requirement: &str) -> Option<&str> {
+    let (name, _) = requirement.split_once("==")?;
+    name.split('[').next()
 }
 
 /// `uv pip`, for this environment.

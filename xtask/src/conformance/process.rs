@@ -1,6 +1,8 @@
 //! Other programs: run to their end, or kept in a group that dies with us.
 
+use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,6 +14,12 @@ pub(super) fn output(command: &mut Command) -> anyhow::Result<String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?} failed: {}", errors.trim());
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no text"))
+}
+
+/// The end of what a program wrote into a file.
+pub(super) fn end_of(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    String::from_utf8_lossy(&text[text.len().saturating_sub(LONGEST_END)..]).trim().to_owned()
 }
 
 /// Asks `done` until it has an answer, four times a second and for at most `limit`.
@@ -89,12 +97,12 @@ while kill -s 0 -- "-$1" 2>/dev/null && [ "$tries" -lt 40 ]; do
 done
 kill -s KILL -- "-$1" 2>/dev/null
 "#;
+const LONGEST_END: usize = 2_000;
 const PAUSE: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
-    use std::path::Path;
 
     use super::*;
 
@@ -113,7 +121,7 @@ mod tests {
         let mut id = String::new();
         BufReader::new(group.leader.stdout.take().unwrap()).read_line(&mut id).unwrap();
         let grandchild = Path::new("/proc").join(id.trim()).join("cmdline");
-        let runs = || std::fs::read(&grandchild).is_ok_and(|line| !line.is_empty());
+        let runs = || fs::read(&grandchild).is_ok_and(|line| !line.is_empty());
         assert!(runs());
         drop(group);
         assert!(!runs());

@@ -1,6 +1,6 @@
 //! An engine's server on loopback, from its start to its certain end.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 
 use super::engine::Engine;
 use super::install::Place;
-use super::process::{ProcessGroup, poll};
+use super::process::{ProcessGroup, end_of, poll};
 
 /// A running server. Dropping it ends it.
 #[derive(Debug)]
@@ -73,12 +73,6 @@ fn ask(port: u16, path: &str) -> std::io::Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
-}
-
-fn end_of(log: &Path) -> String {
-    let text = fs::read(log).unwrap_or_default();
-    let tail = &text[text.len().saturating_sub(2_000)..];
-    String::from_utf8_lossy(tail).into_owned()
 }
 
 /// Three imports of a large Python package in a row take minutes on a small machine.
