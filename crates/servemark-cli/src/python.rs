@@ -36,12 +36,17 @@ pub(crate) fn repr(text: &str) -> String {
             '\r' => shown.push_str("\\r"),
             '\t' => shown.push_str("\\t"),
             sign if sign == quote => shown.extend(['\\', sign]),
-            sign if sign.is_ascii_control() => shown.push_str(&format!("\\x{:02x}", sign as u32)),
+            sign if sign.is_ascii_control() => shown.extend(hex_escape(sign)),
             sign => shown.push(sign),
         }
     }
     shown.push(quote);
     shown
+}
+
+fn hex_escape(sign: char) -> [char; 4] {
+    let digit = |number| char::from_digit(number, 16).unwrap_or('0');
+    ['\\', 'x', digit(sign as u32 / 16), digit(sign as u32 % 16)]
 }
 
 /// The text without the space around it and without the underscores that Python allows between two

@@ -6,6 +6,7 @@
 //!
 //! What differs from the peer on purpose is told in `docs/compat/sglang.md`.
 
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
 mod control;
 mod dataset;
@@ -132,3 +133,6 @@ fn typed(program: &str, given: &Given) -> Result<SglangArgs, UsageError> {
         .and_then(|matches| SglangArgs::from_arg_matches(&matches))
         .map_err(|error| refusal::of_clap(program, &error))
 }
+
+#[cfg(test)]
+mod tests;

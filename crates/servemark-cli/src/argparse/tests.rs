@@ -1,1 +1,121 @@
+use super::*;
 
+fn flag(name: &str, arity: Arity) -> Flag {
+    Flag { name: name.to_owned(), arity }
+}
+
+fn grammar() -> Grammar {
+    Grammar {
+        peer: vec![
+            flag("--help", Arity::Switch),
+            flag("--host", Arity::One),
+            flag("--random-input-len", Arity::One),
+            flag("--random-image-count", Arity::Switch),
+            flag("--lora-name", Arity::Any),
+            flag("--header", Arity::Some),
+            flag("--tag", Arity::One),
+            flag("--tag-of-all", Arity::One),
+            flag("--first-url", Arity::Any),
+            flag("--second-url", Arity::Any),
+        ],
+        own: vec![flag("--random-own", Arity::One), flag("--simulate", Arity::Optional)],
+        exclusive: &[&["--first-url", "--second-url"]],
+    }
+}
+
+#[track_caller]
+fn check(args: &[&str], expected: &[&str]) {
+    let args: Vec<String> = args.iter().copied().map(str::to_owned).collect();
+    let reading = grammar().read(&args).unwrap();
+    assert_eq!(reading.leftovers, [""; 0]);
+    let canonical: Vec<String> = reading.canonical().map(|arg| arg.replace(LIST, "|")).collect();
+    assert_eq!(canonical, expected);
+}
+
+#[track_caller]
+fn refuses(args: &[&str], message: &str) {
+    let args: Vec<String> = args.iter().copied().map(str::to_owned).collect();
+    let refusal = grammar().read(&args).and_then(|reading| reading.refuse_leftovers());
+    assert_eq!(refusal.unwrap_err().to_string(), message);
+}
+
+#[test]
+fn a_prefix_stands_for_the_only_flag_that_begins_so() {
+    check(&["--random-in", "5"], &["--random-input-len=5"]);
+    check(&["--ho=h", "--random-im"], &["--host=h", "--random-image-count"]);
+}
+
+#[test]
+fn a_flag_is_never_ambiguous_with_its_own_extensions() {
+    check(&["--tag", "a", "--tag-of", "b"], &["--tag=a", "--tag-of-all=b"]);
+}
+
+#[test]
+fn several_flags_that_begin_so_are_named_in_order() {
+    refuses(
+        &["--random=5"],
+        "ambiguous option: --random=5 could match --random-input-len, --random-image-count",
+    );
+    refuses(&["--h"], "ambiguous option: --h could match --help, --host, --header");
+}
+
+#[test]
+fn our_flags_are_matched_whole_only() {
+    check(&["--random-own", "x", "--random-own=y"], &["--random-own=x", "--random-own=y"]);
+    refuses(&["--random-ow", "5"], "unrecognized arguments: --random-ow 5");
+    refuses(&["--simul"], "unrecognized arguments: --simul");
+}
+
+#[test]
+fn lists_take_all_values_that_follow() {
+    check(&["--header", "A=1", "B=2", "--tag", "t"], &["--header=A=1|B=2", "--tag=t"]);
+    check(&["--lora-name"], &["--lora-name"]);
+    check(&["--simulate", "--simulate", "ttft=1"], &["--simulate", "--simulate=ttft=1"]);
+    refuses(&["--header=A=1", "B=2"], "unrecognized arguments: B=2");
+}
+
+#[test]
+fn a_missing_value_is_told() {
+    refuses(&["--tag"], "argument --tag: expected one argument");
+    refuses(&["--tag", "--host", "h"], "argument --tag: expected one argument");
+    refuses(&["--tag", "--", "x"], "argument --tag: expected one argument");
+    refuses(&["--header", "-x"], "argument --header: expected at least one argument");
+}
+
+#[test]
+fn a_value_may_look_like_a_negative_number() {
+    check(&["--tag", "-5", "--tag", "-.5"], &["--tag=-5", "--tag=-.5"]);
+    check(&["--tag", "-", "--tag", "-a b", "--tag", ""], &["--tag=-", "--tag=-a b", "--tag="]);
+    for value in ["-1e5", "-inf", "-5.", "-x"] {
+        refuses(&["--tag", value], "argument --tag: expected one argument");
+    }
+}
+
+#[test]
+fn what_no_flag_takes_is_told_in_order() {
+    refuses(&["a", "--tag", "t", "--unknown=5", "b"], "unrecognized arguments: a --unknown=5 b");
+    refuses(&["--", "x", "--tag"], "unrecognized arguments: -- x --tag");
+}
+
+#[test]
+fn a_switch_takes_nothing() {
+    refuses(
+        &["--random-image-count=yes"],
+        "argument --random-image-count: ignored explicit argument 'yes'",
+    );
+    refuses(&["--help=5"], "argument -h/--help: ignored explicit argument '5'");
+}
+
+#[test]
+fn only_one_of_a_group_may_be_given() {
+    refuses(
+        &["--first-url", "a", "--second-url", "b"],
+        "argument --second-url: not allowed with argument --first-url",
+    );
+    check(&["--first-url", "a", "--first-url", "b"], &["--first-url=a", "--first-url=b"]);
+}
+
+#[test]
+fn nothing_after_help_counts() {
+    check(&["--tag", "t", "-h", "--tag"], &["--tag=t", "--help"]);
+}

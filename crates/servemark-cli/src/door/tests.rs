@@ -1,1 +1,85 @@
+use super::*;
 
+fn read(line: &str) -> Result<Invocation, UsageError> {
+    parse(line.split_whitespace().map(Into::into), &Environment::default())
+}
+
+#[track_caller]
+fn check_sglang(line: &str) {
+    match read(line).unwrap() {
+        Invocation::Sglang(parsed) => assert_eq!(parsed.plan.workload.requests, 7, "{line}"),
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn refuses(line: &str, message: &str) {
+    let refusal = read(line).unwrap_err();
+    assert_eq!(refusal.exit_code(), 2);
+    assert_eq!(refusal.cause().unwrap().to_string(), message);
+}
+
+#[test]
+fn the_command_that_is_run_already() {
+    check_sglang("python -m sglang.bench_serving --num-prompts 7");
+    check_sglang("python3 -m sglang.benchmark.serving --num-prompts 7");
+    check_sglang("/usr/bin/python3.12 -u -OO -m sglang.bench_serving --num-prompt=7");
+    check_sglang("bench-serving --num-prompts 7");
+}
+
+#[test]
+fn a_refusal_names_the_program_it_is_about() {
+    let refusal = read("python -m sglang.bench_serving --nonsense").unwrap_err();
+    let last = "sglang.bench_serving: error: unrecognized arguments: --nonsense\n";
+    assert!(refusal.to_string().ends_with(last), "{refusal}");
+}
+
+#[test]
+fn what_is_not_built_is_named() {
+    refuses("vllm bench serve --model m", "vllm is not built yet");
+    refuses("evalscope perf", "evalscope is not built yet");
+    refuses("ais_bench --models m", "ais_bench is not built yet");
+    refuses("compare a b", "compare is not built yet");
+    refuses("selftest", "selftest is not built yet");
+    refuses(
+        "python -m sglang.bench_offline_throughput --num-prompts 1",
+        "python -m sglang.bench_offline_throughput is not built yet",
+    );
+}
+
+#[test]
+fn nonsense_is_told_where_to_look() {
+    refuses("", "a command is missing; see servemark --help");
+    refuses("ls -l", "ls is no command; see servemark --help");
+    refuses("python -m http.server", "python -m http.server is no command; see servemark --help");
+    let message = "after python, -m and a module are expected, such as -m sglang.bench_serving";
+    refuses("python", message);
+    refuses("python script.py", message);
+}
+
+#[test]
+fn help_and_version_are_no_mistakes() {
+    for (line, part) in [
+        ("--help", "servemark bench-serving --simulate"),
+        ("--version", "servemark 0"),
+        ("score -h", "RUNLOG"),
+    ] {
+        let help = read(line).unwrap_err();
+        assert!(help.is_help() && help.exit_code() == 0, "{line}");
+        assert!(help.to_string().contains(part), "{help}");
+    }
+}
+
+#[test]
+fn a_run_that_is_over_is_scored() {
+    let line = "score run.jsonl --layout native --goodput ttft:500 tpot:50 --result-file r.jsonl";
+    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    assert_eq!(args.run_log.to_str(), Some("run.jsonl"));
+    assert_eq!((args.layouts.len(), args.slos.len(), args.details), (1, 2, false));
+    assert_eq!(args.result_file.unwrap().to_str(), Some("r.jsonl"));
+}
+
+#[test]
+fn details_need_a_file() {
+    assert_eq!(read("score run.jsonl --output-details").unwrap_err().exit_code(), 2);
+}

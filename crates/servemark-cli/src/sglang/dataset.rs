@@ -23,9 +23,12 @@ pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
 /// The data set with its knobs.
 pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<WorkloadSpec, CliError> {
     let SglangArgs { dataset: args, own, .. } = args;
+    check_token_ids(args, backend)?;
     let spec = match name(args)? {
-        DatasetName::Random => DatasetSpec::Random(random(args, sharegpt_source(args), backend)?),
-        DatasetName::RandomIds => DatasetSpec::Random(random(args, Source::Vocabulary, backend)?),
+        DatasetName::Random => {
+            DatasetSpec::Random(random(args, Source::Sharegpt { path: path(args) })?)
+        }
+        DatasetName::RandomIds => DatasetSpec::Random(random(args, Source::Vocabulary)?),
         DatasetName::Sharegpt => {
             let mut spec = ShareGptSpec::default();
             spec.path = path(args);
@@ -54,7 +57,7 @@ pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<Worklo
 }
 
 /// Refuses token ids where SGLang asserts that there are none.
-pub(super) fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliError> {
+fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliError> {
     let is_random = matches!(name(args)?, DatasetName::Random | DatasetName::RandomIds);
     match (args.tokenize_prompt, is_random, backend) {
         (false, _, _) | (true, true, BackendName::Sglang) => Ok(()),
@@ -65,12 +68,7 @@ pub(super) fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Resul
     }
 }
 
-fn random(
-    args: &DatasetArgs,
-    source: Source,
-    backend: BackendName,
-) -> Result<RandomSpec, CliError> {
-    check_token_ids(args, backend)?;
+fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
     let mut spec = RandomSpec::default();
     spec.source = source;
     spec.input_tokens = at_least("--random-input-len", 0, args.random_input_len)?;
@@ -79,10 +77,6 @@ fn random(
     spec.range_ratio = ratio.map_err(refused("--random-range-ratio"))?;
     spec.form = if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text };
     Ok(spec)
-}
-
-fn sharegpt_source(args: &DatasetArgs) -> Source {
-    Source::Sharegpt { path: path(args) }
 }
 
 fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {

@@ -20,11 +20,6 @@ impl Given {
         self.reading.is_given(flag)
     }
 
-    /// Whether any of these was given.
-    pub(super) fn any(&self, flags: &[&str]) -> bool {
-        flags.iter().any(|flag| self.is(flag))
-    }
-
     /// A flag's values as they were written.
     pub(super) fn values(&self, flag: &str) -> &[String] {
         self.reading.values(flag).unwrap_or_default()

@@ -71,7 +71,8 @@ fn run_log(
 ) -> Result<Option<PathBuf>, CliError> {
     match (&args.run_log, args.no_run_log) {
         (Some(_), true) => {
-            Err(CliError::Together("--run-log: not allowed with argument --no-run-log"))
+            let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
+            Err(CliError::Conflict { flag, other })
         }
         (Some(path), false) => Ok(Some(path.into())),
         (None, true) => Ok(None),

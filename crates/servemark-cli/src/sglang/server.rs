@@ -10,6 +10,7 @@ use super::number::{at_least, refused, seconds};
 use super::simulate::simulator;
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::python::repr;
 
 /// The server, or the simulator.
 pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSpec, CliError> {
@@ -40,11 +41,29 @@ pub(super) fn credentials(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Credentials, CliError> {
-    let mut credentials = api_key(environment)?;
+    let mut credentials = Credentials::new();
+    if let Some(key) = authorization(environment) {
+        credentials = credentials.authorization(&key).map_err(refused("the API key"))?;
+    }
+    for (name, value) in headers(args, warnings) {
+        credentials = credentials.header(name, value).map_err(refused("--header"))?;
+    }
+    Ok(credentials)
+}
+
+/// The `Authorization` header that the environment asks for.
+fn authorization(environment: &Environment) -> Option<String> {
+    let bearer = environment.variable("OPENAI_API_KEY").map(|key| format!("Bearer {key}"));
+    bearer.or_else(|| environment.variable("API_KEY").map(str::to_owned))
+}
+
+/// The headers of the command line. SGLang leaves a bad item out and says nothing.
+fn headers<'a>(args: &'a TargetArgs, warnings: &mut Vec<String>) -> Vec<(&'a str, &'a str)> {
+    let mut headers = Vec::new();
     for (place, item) in (1..).zip(args.header.iter().flatten()) {
         match item.split_once('=') {
             Some((key, value)) if !key.is_empty() && !value.is_empty() => {
-                credentials = credentials.header(key, value).map_err(refused("--header"))?;
+                headers.push((key, value));
             }
             // The item may be a secret that lost its name, so it is not repeated.
             _ => warnings.push(format!(
@@ -52,18 +71,7 @@ pub(super) fn credentials(
             )),
         }
     }
-    Ok(credentials)
-}
-
-fn api_key(environment: &Environment) -> Result<Credentials, CliError> {
-    let credentials = Credentials::new();
-    if let Some(key) = environment.variable("OPENAI_API_KEY") {
-        return credentials.bearer(key).map_err(refused("OPENAI_API_KEY"));
-    }
-    match environment.variable("API_KEY") {
-        Some(key) => credentials.authorization(key).map_err(refused("API_KEY")),
-        None => Ok(credentials),
-    }
+    headers
 }
 
 fn base_url(args: &TargetArgs, backend: BackendName) -> Result<BaseUrl, CliError> {
@@ -74,12 +82,17 @@ fn base_url(args: &TargetArgs, backend: BackendName) -> Result<BaseUrl, CliError
         Some(port) => at_least("--port", 1, port)?,
         None => backend.default_port(),
     };
-    format!("http://{}:{port}", bracketed(&args.host)).parse().map_err(refused("--host"))
+    format!("http://{}:{port}", host(&args.host)?).parse().map_err(refused("--host"))
 }
 
-/// A host as it stands in a URL.
-fn bracketed(host: &str) -> String {
-    if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() }
+/// A host as it stands in a URL: an IPv6 address has brackets there.
+fn host(host: &str) -> Result<String, CliError> {
+    if host.is_empty() || host.contains(['/', '?', '#', '@']) {
+        let why = format!("must be a name or an address, not {}; see --base-url", repr(host));
+        return Err(CliError::setting("--host", why));
+    }
+    let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
+    Ok(if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() })
 }
 
 fn timeouts(args: &ConnectionArgs) -> Result<Timeouts, CliError> {
@@ -95,4 +108,39 @@ fn timeouts(args: &ConnectionArgs) -> Result<Timeouts, CliError> {
         }
     }
     Ok(timeouts)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_authorization(variables: &[(&str, &str)], expected: Option<&str>) {
+        let environment = variables
+            .iter()
+            .fold(Environment::default(), |all, (name, value)| all.with_variable(name, value));
+        assert_eq!(authorization(&environment).as_deref(), expected);
+    }
+
+    #[test]
+    fn the_first_key_that_is_not_empty_counts() {
+        check_authorization(&[], None);
+        check_authorization(&[("OPENAI_API_KEY", "sk")], Some("Bearer sk"));
+        check_authorization(&[("API_KEY", "Token k")], Some("Token k"));
+        check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "sk")], Some("Bearer sk"));
+        check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "")], Some("k"));
+    }
+
+    #[test]
+    fn headers_are_parted_at_the_first_equals_sign() {
+        let items = ["X-Trace=abc=1", "Empty=", "=novalue", "noequals", "Two=2"];
+        let mut args = SglangArgs::parse_from(["x"]).target;
+        args.header = Some(items.map(str::to_owned).to_vec());
+        let mut warnings = Vec::new();
+        assert_eq!(headers(&args, &mut warnings), [("X-Trace", "abc=1"), ("Two", "2")]);
+        assert_eq!(warnings.len(), 3);
+        assert!(warnings[2].contains("item 4") && !warnings[2].contains("noequals"));
+    }
 }

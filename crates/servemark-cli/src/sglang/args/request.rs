@@ -7,6 +7,7 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Requests")]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::sglang) struct RequestArgs {
     /// Ask for the answer in one piece
     #[arg(long)]

@@ -1,0 +1,197 @@
+//! The peer's recorded runs: for the same command line, our plan asks for the same.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use servemark_backends::{Backend, BackendSpec};
+use servemark_cli::{CliError, Parsed, sglang};
+use servemark_core::{JsonObject, Prompt, Sample};
+use servemark_datasets::DatasetName;
+
+use super::environment;
+
+/// What we refuse for now, by the words of the refusal and the runs it is about.
+const NOT_BUILT: [(&str, usize); 9] = [
+    ("--backend sglang-embedding is not built yet", 1),
+    ("--backend trt is not built yet", 2),
+    ("--backend truss is not built yet", 1),
+    ("--backend vllm-embedding is not built yet", 0),
+    ("--cache-report is not built yet", 5),
+    ("--dataset-name generated-shared-prefix is not built yet", 0),
+    ("--gsp", 4),
+    ("--lora-name a b is not built yet", 4),
+    ("--pd-separated is not built yet", 3),
+];
+
+/// One recorded run of the peer.
+struct Recording {
+    name: String,
+    file: Value,
+}
+
+#[test]
+fn what_is_refused_is_refused_for_a_reason() {
+    let refusals: Vec<String> = recordings()
+        .iter()
+        .filter_map(|recording| Some(recording.read().err()?.to_string()))
+        .collect();
+    for (reason, expected) in NOT_BUILT {
+        let count = refusals.iter().filter(|refusal| refusal.starts_with(reason)).count();
+        assert_eq!(count, expected, "{reason}: {refusals:#?}");
+    }
+    assert_eq!(
+        refusals.len(),
+        NOT_BUILT.iter().map(|(_, count)| count).sum::<usize>(),
+        "{refusals:#?}"
+    );
+}
+
+#[test]
+fn the_same_bodies_are_asked_for() {
+    let mut bodies = 0;
+    for recording in recordings() {
+        let Ok(parsed) = recording.read() else { continue };
+        if parsed.plan.workload.dataset.name() == DatasetName::Openai {
+            continue; // Its rows have keys of their own, which are the data set's business.
+        }
+        let backend = recording.wire(&parsed).build();
+        for body in recording.bodies(parsed.plan.backend.path()) {
+            let request = backend.encode(&sample(body)).unwrap();
+            let ours = String::from_utf8(request.body.to_vec()).unwrap();
+            assert_eq!(ours, body.to_string(), "{}", recording.name);
+            bodies += 1;
+        }
+    }
+    assert!(bodies > 150, "only {bodies} bodies");
+}
+
+#[test]
+fn as_many_requests_are_asked_for() {
+    for recording in recordings() {
+        let Ok(Parsed { plan, .. }) = recording.read() else { continue };
+        if plan.workload.dataset.name() == DatasetName::Openai {
+            continue; // Its file has fewer rows than were asked for.
+        }
+        let sent = recording.bodies(plan.backend.path()).count();
+        assert_eq!(sent, plan.workload.requests + plan.load.warmup.requests, "{}", recording.name);
+    }
+}
+
+#[test]
+fn the_cache_is_flushed_when_the_peer_flushes_it() {
+    let mut flushes = 0;
+    for recording in recordings() {
+        let Ok(Parsed { plan, .. }) = recording.read() else { continue };
+        let expected = recording.paths().find(|path| path.contains("cache"));
+        let ours = plan.control.flush_cache.map(|timeout| plan.backend.flush_path(timeout));
+        assert_eq!(ours.as_deref(), expected, "{}", recording.name);
+        flushes += usize::from(ours.is_some());
+    }
+    assert!(flushes > 5, "only {flushes} flushes");
+}
+
+#[test]
+fn the_profiler_is_told_the_same() {
+    let mut profiles = 0;
+    for recording in recordings() {
+        let Ok(Parsed { plan, .. }) = recording.read() else { continue };
+        let profile = plan.control.profile.as_ref();
+        let start = profile.map(|profile| json!(profile.start).to_string());
+        let stop =
+            profile.and_then(|profile| profile.stop.as_ref()).map(|stop| json!(stop).to_string());
+        let expected = |path| recording.body(path).map(|body| fill(&body.to_string()));
+        assert_eq!(start, expected("/start_profile"), "{}", recording.name);
+        assert_eq!(stop, expected("/stop_profile"), "{}", recording.name);
+        profiles += usize::from(start.is_some());
+    }
+    assert!(profiles > 5, "only {profiles} profiles");
+}
+
+impl Recording {
+    fn load(path: &Path) -> Self {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        Self { name, file: serde_json::from_slice(&fs::read(path).unwrap()).unwrap() }
+    }
+
+    fn read(&self) -> Result<Parsed, CliError> {
+        let argv: Vec<String> = serde_json::from_value(self.file["argv"].clone()).unwrap();
+        let argv = argv.iter().map(|arg| fill(arg).into());
+        let variables = self.file["env"].as_object().unwrap().iter();
+        let environment = variables.fold(environment(), |all, (name, value)| {
+            all.with_variable(name, value.as_str().unwrap())
+        });
+        let parsed = sglang::parse("serving", argv, &environment);
+        parsed.map_err(|refusal| refusal.cause().unwrap().clone())
+    }
+
+    /// The route of the plan; a model that only the server knew is taken from what was sent.
+    fn wire(&self, parsed: &Parsed) -> BackendSpec {
+        let mut wire = parsed.plan.wire.clone();
+        let sent =
+            self.bodies(parsed.plan.backend.path()).next().and_then(|body| body.get("model"));
+        if let (None, Some(sent)) = (&parsed.plan.model.name, sent) {
+            sent.as_str().unwrap().clone_into(match &mut wire {
+                BackendSpec::Completions(spec) => &mut spec.common.model,
+                BackendSpec::Chat(spec) => &mut spec.common.model,
+                other => panic!("{other:?} sends no model"),
+            });
+        }
+        wire
+    }
+
+    fn requests(&self) -> impl Iterator<Item = &Value> {
+        self.file["requests"].as_array().unwrap().iter()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        self.requests().map(|request| request["path"].as_str().unwrap())
+    }
+
+    fn bodies<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Value> {
+        let to_path = move |request: &&Value| request["path"].as_str().unwrap().ends_with(path);
+        self.requests().filter(to_path).map(|request| &request["body"])
+    }
+
+    fn body<'a>(&'a self, path: &'a str) -> Option<&'a Value> {
+        self.bodies(path).next()
+    }
+}
+
+fn recordings() -> Vec<Recording> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies");
+    let mut paths: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(paths.len() > 70, "only {} recordings", paths.len());
+    paths.iter().map(|path| Recording::load(path)).collect()
+}
+
+/// The sample that a recorded body was made of.
+fn sample(body: &Value) -> Sample {
+    let lengths = ["max_completion_tokens", "max_tokens"].map(|key| &body[key]);
+    let native = &body["sampling_params"]["max_new_tokens"];
+    let output = lengths.into_iter().chain([native]).find_map(Value::as_u64).unwrap_or_default();
+    Sample::new(prompt(body), 1, output as u32)
+}
+
+fn prompt(body: &Value) -> Prompt {
+    if let Some(ids) = body.get("input_ids") {
+        return serde_json::from_value::<Vec<u32>>(ids.clone()).unwrap().into();
+    }
+    if let Some(messages) = body.get("messages") {
+        return serde_json::from_value::<Vec<JsonObject>>(messages.clone()).unwrap().into();
+    }
+    body.get("text").or(body.get("prompt")).and_then(Value::as_str).unwrap().into()
+}
+
+/// Puts our environment in the place of what the recording left open.
+fn fill(text: &str) -> String {
+    let filled = [
+        ("$BASE_URL", "http://127.0.0.1:1"),
+        ("$CWD", "/bench"),
+        ("$TIME", "1783155900.25"),
+        ("$PORT", "1"),
+    ];
+    filled.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+}

@@ -1,0 +1,29 @@
+//! Command lines in, plans out.
+
+mod bodies;
+mod plans;
+mod properties;
+mod refusals;
+
+use servemark_cli::{CliError, Environment, LocalTime, Parsed, UsageError, sglang};
+
+/// A fixed moment and folder.
+fn environment() -> Environment {
+    let now = LocalTime::new((2026, 7, 4), (9, 5, 0), 1_783_155_900.25);
+    Environment::default().at(now).in_directory("/bench")
+}
+
+/// Reads a command line whose words hold no space.
+fn read(line: &str) -> Result<Parsed, UsageError> {
+    sglang::parse("bench-serving", line.split_whitespace().map(Into::into), &environment())
+}
+
+#[track_caller]
+fn parsed(line: &str) -> Parsed {
+    read(line).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn refusal(line: &str) -> CliError {
+    read(line).unwrap_err().cause().unwrap().clone()
+}

@@ -1,0 +1,358 @@
+//! Command lines and the plans they become.
+
+use serde_json::Value;
+use servemark_cli::sglang;
+
+use super::{environment, parsed};
+
+/// What a plan says that the one without any flag does not.
+#[track_caller]
+fn differences(line: &str) -> String {
+    let json = |line| serde_json::to_value(&parsed(line).plan).unwrap();
+    let mut lines = Vec::new();
+    compare("", &json(""), &json(line), &mut lines);
+    lines.join("\n")
+}
+
+fn compare(path: &str, before: &Value, after: &Value, lines: &mut Vec<String>) {
+    let (Value::Object(old), Value::Object(new)) = (before, after) else {
+        if before != after {
+            lines.push(format!("{path} = {after}"));
+        }
+        return;
+    };
+    for (key, value) in new {
+        compare(&format!("{path}.{key}"), &old.get(key).cloned().unwrap_or_default(), value, lines);
+    }
+    lines.extend(
+        old.keys().filter(|key| !new.contains_key(*key)).map(|key| format!("{path}.{key} is gone")),
+    );
+}
+
+#[test]
+fn no_flag_at_all() {
+    let plan = serde_json::to_string_pretty(&parsed("").plan).unwrap();
+    insta::assert_snapshot!(plan, @r#"
+    {
+      "server": {
+        "at": {
+          "base_url": "http://0.0.0.0:30000",
+          "http_version": "http1",
+          "http2_connections": 1,
+          "timeouts": {
+            "connect": 30.0,
+            "first_byte": 3600.0,
+            "idle": 600.0,
+            "total": 21600.0
+          }
+        }
+      },
+      "control": {
+        "ready_timeout": 60.0,
+        "flush_cache": null,
+        "settle": 1.0,
+        "profile": null
+      },
+      "backend": "sglang",
+      "wire": {
+        "route": "generate",
+        "model": "",
+        "stream": true,
+        "ignore_eos": true,
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "return_logprob": false,
+        "top_logprobs_num": 0,
+        "logprob_start_len": -1,
+        "return_routed_experts": false
+      },
+      "model": {
+        "name": null,
+        "served_name": null,
+        "tokenizer": null
+      },
+      "workload": {
+        "dataset": {
+          "dataset": "sharegpt",
+          "path": null,
+          "shaping": {
+            "output_tokens": null,
+            "context_tokens": null,
+            "prompt_suffix": "",
+            "prompt_format": "raw"
+          }
+        },
+        "requests": 1000,
+        "seed": 42
+      },
+      "load": {
+        "arrivals": {
+          "process": "burst"
+        },
+        "max_concurrency": null,
+        "warmup": {
+          "requests": 1,
+          "most_output_tokens": 32
+        },
+        "look_ahead": 4096
+      },
+      "scoring": {
+        "slos": [],
+        "layouts": [
+          "sglang",
+          "native"
+        ],
+        "tolerated_failures": 0.9999999999999998
+      },
+      "output": {
+        "run_log": "servemark_sglang_20260704_090500.runlog.jsonl",
+        "result_file": "sglang_0704_1000_sharegpt.jsonl",
+        "details": false
+      },
+      "echo": {
+        "tag": null,
+        "backend": "sglang",
+        "dataset_name": "sharegpt",
+        "request_rate": null,
+        "max_concurrency": null,
+        "sharegpt_output_len": null,
+        "random_input_len": 1024,
+        "random_output_len": 1024,
+        "random_range_ratio": 0.0
+      }
+    }
+    "#);
+}
+
+#[test]
+fn the_peers_own_documentation() {
+    let line = "--backend sglang --dataset-name random --num-prompt 10 --random-input 512 \
+                --random-output 64 --random-range 0.5";
+    insta::assert_snapshot!(differences(line), @r#"
+    .workload.dataset.dataset = "random"
+    .workload.dataset.source = {"sharegpt":{"path":null}}
+    .workload.dataset.input_tokens = 512
+    .workload.dataset.output_tokens = 64
+    .workload.dataset.range_ratio = 0.5
+    .workload.dataset.form = "text"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .workload.requests = 10
+    .output.result_file = "sglang_0704_10_512_64.jsonl"
+    .echo.dataset_name = "random"
+    .echo.random_input_len = 512
+    .echo.random_output_len = 64
+    .echo.random_range_ratio = 0.5
+    "#);
+}
+
+#[test]
+fn a_vllm_server_behind_a_gateway() {
+    let line = "--backend vllm-chat --base-url https://gateway.example/tenant/ --model m \
+                --served-model-name org/m --dataset-name custom --dataset-path d.jsonl \
+                --bad-lines skip --apply-chat-template --sharegpt-output-len 64 --header X-A=1 \
+                --ca-file ca.pem --http2 --total-timeout 30 --include-usage";
+    insta::assert_snapshot!(differences(line), @r#"
+    .server.at.base_url = "https://gateway.example/tenant"
+    .server.at.http_version = "http2"
+    .server.at.timeouts.total = 30.0
+    .server.at.ca_file = "ca.pem"
+    .backend = "vllm-chat"
+    .wire.route = "chat"
+    .wire.model = "org/m"
+    .wire.include_usage = true
+    .wire.temperature is gone
+    .wire.top_p is gone
+    .wire.return_logprob is gone
+    .wire.top_logprobs_num is gone
+    .wire.logprob_start_len is gone
+    .wire.return_routed_experts is gone
+    .model.name = "m"
+    .model.served_name = "org/m"
+    .workload.dataset.dataset = "custom"
+    .workload.dataset.path = "d.jsonl"
+    .workload.dataset.on_bad_line = "skip"
+    .workload.dataset.shaping.output_tokens = 64
+    .workload.dataset.shaping.prompt_format = "chat_template"
+    .output.run_log = "servemark_vllm-chat_20260704_090500.runlog.jsonl"
+    .output.result_file = "vllm-chat_0704_1000_custom.jsonl"
+    .echo.backend = "vllm-chat"
+    .echo.dataset_name = "custom"
+    .echo.sharegpt_output_len = 64
+    "#);
+}
+
+#[test]
+fn a_load_with_limits() {
+    let line = "--request-rate 12.5 --max-concurrency 64 --warmup-requests 3 --flush-cache \
+                --flush-cache-timeout 7.5 --ready-check-timeout-sec 0 --seed 1_000 --goodput \
+                ttft:500 tpot:50.5";
+    insta::assert_snapshot!(differences(line), @r#"
+    .control.ready_timeout = 0.0
+    .control.flush_cache = 7.5
+    .workload.seed = 1000
+    .load.arrivals.process = "poisson"
+    .load.arrivals.requests_per_second = 12.5
+    .load.max_concurrency = 64
+    .load.warmup.requests = 3
+    .scoring.slos = [{"metric":"ttft","limit_ms":500.0},{"metric":"tpot","limit_ms":50.5}]
+    .echo.request_rate = 12.5
+    .echo.max_concurrency = 64
+    "#);
+}
+
+#[test]
+fn sampling_on_generate() {
+    let line = "--temperature 0.7 --top-p 0.9 --return-logprob --top-logprobs-num 3 \
+                --token-ids-logprob 1 2 --logprob-start-len 0 --return-routed-experts \
+                --disable-ignore-eos --disable-stream --fake-prefill --extra-request-body {\"n\":2}";
+    insta::assert_snapshot!(differences(line), @r#"
+    .wire.stream = false
+    .wire.ignore_eos = false
+    .wire.extra_body = {"n":2,"bootstrap_host":"2.2.2.2","bootstrap_room":0}
+    .wire.temperature = 0.7
+    .wire.top_p = 0.9
+    .wire.return_logprob = true
+    .wire.top_logprobs_num = 3
+    .wire.token_ids_logprob = [1,2]
+    .wire.logprob_start_len = 0
+    .wire.return_routed_experts = true
+    "#);
+}
+
+#[test]
+fn token_ids() {
+    let line = "--dataset-name random-ids --tokenize-prompt --tokenizer ./tokenizer";
+    insta::assert_snapshot!(differences(line), @r#"
+    .model.tokenizer = "./tokenizer"
+    .workload.dataset.dataset = "random"
+    .workload.dataset.source = "vocabulary"
+    .workload.dataset.input_tokens = 1024
+    .workload.dataset.output_tokens = 1024
+    .workload.dataset.range_ratio = 0.0
+    .workload.dataset.form = "token_ids"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .output.result_file = "sglang_0704_1000_1024_1024.jsonl"
+    .echo.dataset_name = "random-ids"
+    "#);
+}
+
+#[test]
+fn where_results_go() {
+    let line = "--output-file out.jsonl --output-details --tag night --layout native --run-log \
+                run.jsonl --tolerate-failures 0.01 --max-concurrency 0";
+    insta::assert_snapshot!(differences(line), @r#"
+    .scoring.layouts = ["native"]
+    .scoring.tolerated_failures = 0.01
+    .output.run_log = "run.jsonl"
+    .output.result_file = "out.jsonl"
+    .output.details = true
+    .echo.tag = "night"
+    .echo.max_concurrency = 0
+    "#);
+}
+
+#[test]
+fn the_simulator_alone() {
+    insta::assert_snapshot!(differences("--simulate"), @r#"
+    .server.simulated = {"listen":"127.0.0.1:0","ttft":50.0,"itl":10.0,"tokens_per_chunk":1,"jitter":0.0,"seed":0,"model":"mock","output_tokens":null,"accept_length":null,"faults":[],"keep_requests":0}
+    .server.at is gone
+    .wire.model = "mock"
+    .model.name = "mock"
+    .workload.dataset.dataset = "random"
+    .workload.dataset.source = "vocabulary"
+    .workload.dataset.input_tokens = 128
+    .workload.dataset.output_tokens = 128
+    .workload.dataset.range_ratio = 0.5
+    .workload.dataset.form = "text"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .workload.requests = 256
+    .load.arrivals.process = "poisson"
+    .load.arrivals.requests_per_second = 64.0
+    .output.result_file = "sglang_0704_256_128_128.jsonl"
+    .echo.dataset_name = "random-ids"
+    .echo.request_rate = 64.0
+    .echo.random_input_len = 128
+    .echo.random_output_len = 128
+    .echo.random_range_ratio = 0.5
+    "#);
+}
+
+#[test]
+fn the_simulator_as_the_user_wants_it() {
+    let line = "--simulate ttft=200ms,itl=20ms --simulate-fault status:503/10 --simulate-fault \
+                cut@5/7 --backend vllm-chat --model tiny --num-prompts 5 --request-rate inf";
+    insta::assert_snapshot!(differences(line), @r#"
+    .server.simulated = {"listen":"127.0.0.1:0","ttft":200.0,"itl":20.0,"tokens_per_chunk":1,"jitter":0.0,"seed":0,"model":"tiny","output_tokens":null,"accept_length":null,"faults":["status:503/10","cut@5/7"],"keep_requests":0}
+    .server.at is gone
+    .backend = "vllm-chat"
+    .wire.route = "chat"
+    .wire.model = "tiny"
+    .wire.include_usage = true
+    .wire.temperature is gone
+    .wire.top_p is gone
+    .wire.return_logprob is gone
+    .wire.top_logprobs_num is gone
+    .wire.logprob_start_len is gone
+    .wire.return_routed_experts is gone
+    .model.name = "tiny"
+    .workload.dataset.dataset = "random"
+    .workload.dataset.source = "vocabulary"
+    .workload.dataset.input_tokens = 128
+    .workload.dataset.output_tokens = 128
+    .workload.dataset.range_ratio = 0.5
+    .workload.dataset.form = "text"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .workload.requests = 5
+    .output.run_log = "servemark_vllm-chat_20260704_090500.runlog.jsonl"
+    .output.result_file = "vllm-chat_0704_5_128_128.jsonl"
+    .echo.backend = "vllm-chat"
+    .echo.dataset_name = "random-ids"
+    .echo.random_input_len = 128
+    .echo.random_output_len = 128
+    .echo.random_range_ratio = 0.5
+    "#);
+}
+
+#[test]
+fn ipv6_hosts_get_brackets_and_backends_their_ports() {
+    let base_url = |line| {
+        let plan = serde_json::to_value(&parsed(line).plan).unwrap();
+        plan["server"]["at"]["base_url"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(base_url("--host ::1 --port 8000"), "http://[::1]:8000");
+    assert_eq!(base_url("--host [::1]"), "http://[::1]:30000");
+    assert_eq!(base_url("--backend vllm"), "http://0.0.0.0:8000");
+    assert_eq!(base_url("--backend vllm-chat"), "http://0.0.0.0:30000");
+    assert_eq!(base_url("--backend lmdeploy"), "http://0.0.0.0:23333");
+}
+
+#[test]
+fn the_peers_ci_always_flushes_its_own_server() {
+    let flush = |backend: &str, value| {
+        let environment = environment().with_variable("SGLANG_IS_IN_CI", value);
+        let args = ["--backend", backend].map(Into::into);
+        sglang::parse("x", args, &environment).unwrap().plan.control.flush_cache.is_some()
+    };
+    assert!(flush("sglang", "true") && flush("sglang-oai-chat", "1"));
+    assert!(!flush("vllm", "1") && !flush("sglang", "no"));
+}
+
+#[test]
+fn headers_are_credentials_and_bad_ones_are_told() {
+    let line = "--header X-Trace=abc=1 Empty= noequals Authorization=Basic-x";
+    let parsed = parsed(line);
+    let shown = format!("{:?}", parsed.credentials);
+    assert!(shown.contains("x-trace") && shown.contains("authorization"), "{shown}");
+    assert!(!shown.contains("empty") && !shown.contains("Basic-x"), "{shown}");
+    assert_eq!(parsed.warnings.len(), 2);
+}
+
+#[test]
+fn what_is_no_plan_is_told_besides() {
+    let parsed = parsed("--disable-tqdm --plan-only");
+    assert!(!parsed.progress && parsed.plan_only);
+}

@@ -1,0 +1,194 @@
+//! What is refused or warned of before anything is sent.
+
+use servemark_cli::{Environment, sglang};
+
+use super::{parsed, read, refusal};
+
+#[track_caller]
+fn refuses(line: &str, message: &str) {
+    assert_eq!(refusal(line).to_string(), message);
+}
+
+#[track_caller]
+fn warns(line: &str, expected: &[&str]) {
+    assert_eq!(parsed(line).warnings, expected);
+}
+
+#[test]
+fn what_is_not_built_is_named_with_its_value() {
+    for (line, what) in [
+        ("--backend trt", "--backend trt"),
+        ("--backend vllm-embedding", "--backend vllm-embedding"),
+        ("--dataset-name image", "--dataset-name image"),
+        ("--dataset-name mooncake", "--dataset-name mooncake"),
+        ("--lora-name a", "--lora-name a"),
+        ("--pd-separated", "--pd-separated"),
+        ("--cache-report", "--cache-report"),
+        ("--gsp-num-groups 8", "--gsp-num-groups 8"),
+        ("--mooncake-num-rounds=2", "--mooncake-num-rounds 2"),
+        ("--profile-prefill-url http://a", "--profile-prefill-url http://a"),
+    ] {
+        refuses(line, &format!("{what} is not built yet"));
+    }
+    refuses(
+        "--plot-throughput",
+        "--plot-throughput is not built yet; the run log holds what there is to plot",
+    );
+}
+
+#[test]
+fn what_asks_for_nothing_is_accepted() {
+    let line = "--gsp-num-groups 64 --gsp-range-ratio 1 --image-format jpeg --lora-name \
+                --lora-zipf-alpha 1.50 --mooncake-workload conversation";
+    warns(line, &[]);
+}
+
+#[test]
+fn numbers_that_cannot_be() {
+    refuses("--num-prompts 0", "--num-prompts must be 1 or more, not 0");
+    refuses("--num-prompts=-3", "--num-prompts must be 1 or more, not -3");
+    refuses("--max-concurrency -1", "--max-concurrency must be 0 or more, not -1");
+    refuses("--warmup-requests -1", "--warmup-requests must be 0 or more, not -1");
+    refuses("--seed -1", "--seed must be 0 or more, not -1");
+    refuses("--seed 4294967296", "--seed is too large: 4294967296");
+    refuses("--port 65536", "--port is too large: 65536");
+    refuses("--port 0", "--port must be 1 or more, not 0");
+    refuses(
+        "--request-rate 0",
+        "--request-rate: a request rate must be above zero, not 0; use inf to send everything at \
+         once",
+    );
+    refuses(
+        "--dataset-name random --random-range-ratio 1.5",
+        "--random-range-ratio cannot be used: a range ratio must lie in 0 to 1, not 1.5; 1 makes \
+         every length the same",
+    );
+    refuses(
+        "--sharegpt-output-len 3",
+        "--sharegpt-output-len cannot be used: a fixed output of 3 tokens is too small; ask for 4 \
+         or more",
+    );
+    refuses("--temperature nan", "--temperature must be a finite number, not NaN");
+    refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
+}
+
+#[test]
+fn parts_that_do_not_go_together() {
+    refuses(
+        "--dataset-name random --tokenize-prompt --backend vllm",
+        "--tokenize-prompt requires --backend sglang",
+    );
+    refuses("--tokenize-prompt", "--tokenize-prompt requires --dataset-name random or random-ids");
+    refuses(
+        "--lora-name a --lora-request-distribution skewed",
+        "--lora-request-distribution requires --lora-name with two adapters or more",
+    );
+    refuses(
+        "--run-log x --no-run-log",
+        "argument --no-run-log: not allowed with argument --run-log",
+    );
+    assert!(refusal("--dataset-name openai").to_string().contains("choose a chat backend"));
+}
+
+#[test]
+fn addresses_that_are_none() {
+    refuses(
+        "--base-url localhost:30000",
+        "--base-url cannot be used: the base URL must begin with http:// or https://",
+    );
+    refuses("--host a/b", "--host must be a name or an address, not 'a/b'; see --base-url");
+}
+
+#[test]
+fn an_extra_body_is_a_json_object() {
+    refuses(
+        "--extra-request-body [1]",
+        "--extra-request-body must be a JSON object, such as {\"n\": 1}, not [1]",
+    );
+    let message = refusal("--extra-request-body {n:1}").to_string();
+    assert!(message.starts_with("--extra-request-body is not JSON: key must be a string"));
+}
+
+#[test]
+fn flags_of_ours_without_effect() {
+    refuses(
+        "--simulate --port 8000",
+        "--port has no effect with --simulate, which starts a server of its own",
+    );
+    refuses("--simulate --http2", "--http2 has no effect with --simulate");
+    refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");
+    refuses(
+        "--include-usage",
+        "--include-usage has no effect on /generate, which always counts tokens",
+    );
+    refuses(
+        "--bad-lines skip",
+        "--bad-lines has no effect beyond --dataset-name custom and openai",
+    );
+}
+
+#[test]
+fn flags_of_the_peer_without_effect_are_warned_of() {
+    warns("--random-input-len 5", &[]);
+    warns(
+        "--backend vllm --temperature 0.5 --top-logprobs-num 2",
+        &[
+            "--temperature has no effect beyond /generate; use --extra-request-body on this route",
+            "--top-logprobs-num has no effect beyond /generate, and /v1/completions with \
+             --return-logprob",
+        ],
+    );
+    warns(
+        "--dataset-name random-ids --dataset-path x --prompt-suffix s",
+        &[
+            "--dataset-path has no effect with --dataset-name random-ids",
+            "--prompt-suffix has no effect beyond --dataset-name sharegpt and custom",
+        ],
+    );
+    warns("--profile-steps 5", &["--profile-steps has no effect without --profile"]);
+    warns("--base-url http://a --port 1", &["--port has no effect with --base-url"]);
+}
+
+#[test]
+fn our_flags_are_not_abbreviated() {
+    refuses("--simul", "unrecognized arguments: --simul");
+}
+
+#[test]
+fn a_fault_that_is_none_is_told_what_would_do() {
+    let message = refusal("--simulate --simulate-fault cut").to_string();
+    assert!(message.starts_with("argument --simulate-fault: \"cut\" is not a fault"), "{message}");
+}
+
+#[test]
+fn a_refusal_is_the_whole_text_to_print() {
+    insta::assert_snapshot!(read("--backend nope").unwrap_err(), @"
+    usage: bench-serving [OPTIONS] (bench-serving --help lists them)
+    bench-serving: error: argument --backend: invalid choice: 'nope' (choose from 'sglang', 'sglang-native', 'sglang-oai', 'sglang-oai-chat', 'sglang-embedding', 'vllm', 'vllm-chat', 'vllm-embedding', 'lmdeploy', 'lmdeploy-chat', 'trt', 'gserver', 'truss')
+    ");
+}
+
+#[test]
+fn an_argument_that_is_no_text_is_refused() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let arg = std::ffi::OsString::from_vec(vec![b'-', b'-', 0xff]);
+    let error = sglang::parse("x", [arg], &Environment::default()).unwrap_err();
+    assert_eq!(error.cause().unwrap().to_string(), "an argument is not UTF-8: --\u{fffd}");
+}
+
+#[test]
+fn help_is_grouped_and_fits_100_columns() {
+    let help = read("--help").unwrap_err();
+    assert!(help.is_help());
+    let help = help.to_string();
+    for heading in ["Server and model:", "Data set:", "Load:", "Servemark: simulator:"] {
+        assert!(help.contains(&format!("\n{heading}\n")), "{heading} is missing in {help}");
+    }
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}
+
+#[test]
+fn the_version_is_printed() {
+    let version = read("--version").unwrap_err();
+    assert!(version.is_help() && version.to_string().starts_with("bench-serving 0."), "{version}");
+}
