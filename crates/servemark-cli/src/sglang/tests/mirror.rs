@@ -1,5 +1,7 @@
 //! Flag parity: names, types, defaults, choices and how many values each takes.
 
+use clap::builder::PossibleValue;
+
 use super::super::names::{EXCLUSIVE, PEER};
 use super::*;
 use crate::argparse::{Arity, Grammar};
@@ -31,7 +33,7 @@ fn choices_are_the_peers() {
     for flag in recorded("flags.json").iter().filter(|flag| flag["kind"] != "store_true") {
         let name = flag["name"].as_str().unwrap();
         let choices = arg(&command, name).get_possible_values();
-        let choices: Vec<&str> = choices.iter().map(|choice| choice.get_name()).collect();
+        let choices: Vec<&str> = choices.iter().map(PossibleValue::get_name).collect();
         let expected = if choices.is_empty() { Value::Null } else { json!(choices) };
         assert_eq!(expected, flag["choices"], "{name}");
     }
