@@ -125,3 +125,33 @@ fn write_row(
         Style::Markdown => writeln!(out, "| {} |", cells.join(" | ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn shows(values: &[f64], expected: &str) {
+        assert_eq!(spread(values.iter().copied(), 1), expected);
+    }
+
+    #[test]
+    fn a_figure_is_a_median_between_its_extremes() {
+        shows(&[3.0, 1.0, 2.0], "2.0 (1.0..3.0)");
+        shows(&[1.0, 2.0], "1.5 (1.0..2.0)");
+        shows(&[7.25], "7.2");
+        shows(&[], "");
+    }
+
+    #[test]
+    fn rows_are_aligned_or_marked_down() {
+        let row = ["a".to_owned(), "b".to_owned()];
+        let written = |style| {
+            let mut out = Vec::new();
+            write_row(&row, &[3, 1], style, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(written(Style::Text), "a    b\n");
+        assert_eq!(written(Style::Markdown), "| a | b |\n");
+    }
+}
