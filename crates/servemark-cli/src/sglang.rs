@@ -2,7 +2,7 @@
 //!
 //! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
 //! their types, what is not built or has no effect is named, and the rest becomes a
-//! [`BenchPlan`](servemark_plan::BenchPlan), theme by theme.
+//! [`BenchPlan`], theme by theme.
 //!
 //! What differs from the peer on purpose is told in `docs/compat/sglang.md`.
 

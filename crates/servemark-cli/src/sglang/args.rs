@@ -31,8 +31,7 @@ pub(super) use self::unbuilt::FLAGS as UNBUILT;
     version,
     disable_version_flag = true,
     args_override_self = true,
-    max_term_width = 100,
-    after_help = AFTER
+    max_term_width = 100
 )]
 pub(super) struct SglangArgs {
     #[command(flatten)]
@@ -58,13 +57,19 @@ pub(super) struct SglangArgs {
 impl SglangArgs {
     /// The whole command: what is mirrored above, and the flags that are only known by name.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().bin_name(program).args(unbuilt::args());
+        let mut command =
+            Self::command().bin_name(program).args(unbuilt::args()).after_help(after_help());
         command.build();
         command
     }
 }
 
-const AFTER: &str = "\
+fn after_help() -> String {
+    let unbuilt = unbuilt::names();
+    format!("{NOTES}\n\nNot built yet, and refused unless at their defaults: {unbuilt}.")
+}
+
+const NOTES: &str = "\
 SGLang's flags may be abbreviated as Python allows it (--num-prompt 10, --random-input=512); ours \
 are written in full.
 

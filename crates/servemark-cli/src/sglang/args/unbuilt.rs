@@ -34,6 +34,11 @@ pub(super) fn args() -> impl Iterator<Item = Arg> {
     FLAGS.iter().map(Unbuilt::arg)
 }
 
+/// Their names, for the help: a table of what is refused would only be in the way there.
+pub(super) fn names() -> String {
+    FLAGS.map(|unbuilt| unbuilt.flag).join(", ")
+}
+
 impl Unbuilt {
     const fn new(flag: &'static str, kind: Kind, default: Option<&'static str>) -> Self {
         Self { flag, kind, default, hint: "" }
@@ -54,16 +59,12 @@ impl Unbuilt {
 
     fn arg(&self) -> Arg {
         let name = self.flag.trim_start_matches('-');
-        let arg = Arg::new(name).long(name).help_heading(HEADING).help(self.help());
+        let arg = Arg::new(name).long(name).hide(true);
         let arg = self.kind.of(arg);
         match self.default {
             Some(default) => arg.default_value(default),
             None => arg,
         }
-    }
-
-    fn help(&self) -> &'static str {
-        self.hint.trim_start_matches("; ")
     }
 }
 
@@ -71,19 +72,15 @@ impl Kind {
     fn of(self, arg: Arg) -> Arg {
         match self {
             Self::Switch => arg.action(ArgAction::SetTrue),
-            Self::Choice(choices) => arg.value_name("NAME").value_parser(choices.to_vec()),
-            Self::Float => arg.value_name("NUMBER").value_parser(python::float),
-            Self::Int => arg.value_name("N").value_parser(python::int),
-            Self::List => arg.value_name("TEXT").num_args(0..).value_delimiter(LIST),
-            Self::PositiveFloat => {
-                arg.value_name("NUMBER").value_parser(python::finite_positive_float)
-            }
-            Self::Text => arg.value_name("TEXT"),
+            Self::Choice(choices) => arg.value_parser(choices.to_vec()),
+            Self::Float => arg.value_parser(python::float),
+            Self::Int => arg.value_parser(python::int),
+            Self::List => arg.num_args(0..).value_delimiter(LIST),
+            Self::PositiveFloat => arg.value_parser(python::finite_positive_float),
+            Self::Text => arg,
         }
     }
 }
-
-const HEADING: &str = "Known and not built yet: refused unless at its default";
 
 const fn switch(flag: &'static str) -> Unbuilt {
     Unbuilt::new(flag, Kind::Switch, None)
