@@ -18,9 +18,9 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// The tables to print, in this order: sglang, native
+    /// The tables to print, in this order: sglang, native; those of the run if left out
     #[arg(long = "layout", value_name = "NAMES", value_delimiter = ',',
-          value_parser = parse_layout, default_value = "sglang,native")]
+          value_parser = parse_layout)]
     pub layouts: Vec<Layout>,
     /// The file to which SGLang's line of results is appended
     #[arg(long, value_name = "PATH")]
@@ -28,7 +28,8 @@ pub struct ScoreArgs {
     /// Put every request into that line
     #[arg(long = "output-details", requires = "result_file")]
     pub details: bool,
-    /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000
+    /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000;
+    /// those of the run if left out
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
 }

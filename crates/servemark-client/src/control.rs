@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use servemark_core::{Clock, MonotonicClock};
 use tokio::time::{Instant, sleep_until};
 
@@ -105,8 +105,8 @@ impl ServerControl {
     }
 
     /// Stops the server's profiler, which may write its trace before it answers.
-    pub async fn stop_profile(&self) -> Result<(), ClientError> {
-        self.call(Method::POST, "/stop_profile", Some(&json!({})), PROFILE).await.map(drop)
+    pub async fn stop_profile(&self, options: &Value) -> Result<(), ClientError> {
+        self.call(Method::POST, "/stop_profile", Some(options), PROFILE).await.map(drop)
     }
 
     async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, ClientError> {
@@ -219,6 +219,8 @@ const MOST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[track_caller]

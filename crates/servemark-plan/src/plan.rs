@@ -95,6 +95,10 @@ impl BenchPlan {
     }
 
     /// The plan as a document, as the run log's header holds it. Its `{:#}` is for a person.
+    ///
+    /// # Panics
+    ///
+    /// Never: a plan is plain data.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("a plan is plain data")
     }

@@ -12,7 +12,8 @@ use crate::{screen, serve};
 /// The body of `bench-serving`.
 pub fn bench_serving() -> ExitCode {
     answer(|args, environment| {
-        sglang::parse("bench-serving", args, environment).map(Invocation::Sglang)
+        let parsed = sglang::parse("bench-serving", args, environment)?;
+        Ok(Invocation::Sglang(Box::new(parsed)))
     })
 }
 

@@ -68,10 +68,9 @@ impl Progress for Screen {
     }
 }
 
-/// A line for standard error.
-#[expect(clippy::print_stderr, reason = "this is the screen")]
+/// A line for standard error. A run goes on even if nobody listens any more.
 pub(crate) fn complain(line: &str) {
-    eprintln!("{}", line.trim_end());
+    let _ = writeln!(io::stderr(), "{}", line.trim_end());
 }
 
 /// Text for standard output.

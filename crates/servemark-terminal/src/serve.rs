@@ -38,7 +38,7 @@ fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
     let mut session = Session::new(Arc::new(screen));
     session.live = live;
     session.credentials = parsed.credentials;
-    stop_on_ctrl_c(session.stop.clone(), Arc::clone(&session.live))?;
+    stop_on_ctrl_c(session.clone())?;
     let run = execute(&parsed.plan, &session)?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
@@ -61,15 +61,15 @@ fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Resu
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let log = RunLog::read(&args.run_log)?;
     let mut scoring = servemark::scoring_of(&log).unwrap_or_default();
-    if let Some(layouts) = &args.layouts {
-        scoring.layouts.clone_from(layouts);
+    if !args.layouts.is_empty() {
+        scoring.layouts.clone_from(&args.layouts);
     }
-    if let Some(slos) = &args.slos {
-        scoring.slos.clone_from(slos);
+    if !args.slos.is_empty() {
+        scoring.slos.clone_from(&args.slos);
     }
     show(&log, &scoring)?;
     if let Some(path) = &args.result_file {
-        append(&log, &scoring, args.output_details, path)?;
+        append(&log, &scoring, args.details, path)?;
     }
     Ok(ExitCode::Ok)
 }

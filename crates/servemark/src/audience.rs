@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use servemark_core::{Phase, Progress};
 use servemark_datasets::{SkippedLines, Summary};
+use servemark_runner::Stop;
 
 /// Watches a run: hears the [`News`], sees the progress of long preparations, and may look at the
 /// [`Live`] counters whenever it likes. Nothing that it does touches the measured path.
@@ -76,6 +77,13 @@ pub enum News<'a> {
     },
     /// The measurement is over.
     Measured,
+    /// The user asked the run to stop.
+    Stopping {
+        /// How far.
+        level: Stop,
+        /// How many requests are on their way.
+        in_flight: u64,
+    },
     /// Something that the run can do without did not work.
     Missed {
         /// What.
@@ -128,6 +136,14 @@ impl fmt::Display for News<'_> {
             Self::Profiler(Profiler::Stopped) => f.write_str("Profiler stopped."),
             Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
             Self::Measured => f.write_str("Measured."),
+            Self::Stopping { level: Stop::Now, in_flight } => {
+                write!(f, "Giving up {in_flight} requests in flight.")
+            }
+            Self::Stopping { in_flight, .. } => write!(
+                f,
+                "Stopping: nothing more is sent, {in_flight} requests in flight are waited for. \
+                 Ctrl-C again gives them up."
+            ),
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
         }
     }

@@ -115,11 +115,10 @@ impl Stage<'_> {
 
     async fn stop_profiler(&self) {
         let profile = self.plan.control.profile.as_ref();
-        if profile.is_some_and(|profile| profile.stop.is_some()) {
-            let stopped = self.server.control.stop_profile().await;
-            if self.missed("stop the profiler", &stopped) {
-                self.session.tell(&News::Profiler(Profiler::Stopped));
-            }
+        let Some(body) = profile.and_then(|profile| profile.stop.clone()) else { return };
+        let stopped = self.server.control.stop_profile(&body.into()).await;
+        if self.missed("stop the profiler", &stopped) {
+            self.session.tell(&News::Profiler(Profiler::Stopped));
         }
     }
 

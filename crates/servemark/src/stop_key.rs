@@ -1,27 +1,23 @@
 //! Ctrl-C.
 
 use std::process::exit;
-use std::sync::Arc;
 
-use servemark_runner::{Stop, StopHandle};
+use servemark_runner::Stop;
 
-use crate::{ExecuteError, ExitCode, Live};
+use crate::{ExecuteError, ExitCode, News, Session};
 
 /// Lets Ctrl-C stop the run: once to send no more and report what comes back, twice to report at
 /// once. Outside the measurement there is nothing to report, and the second time ends the program.
 ///
 /// It listens on a thread of its own, so it works while samples are drawn, too.
-pub fn stop_on_ctrl_c(stop: StopHandle, live: Arc<Live>) -> Result<(), ExecuteError> {
+pub fn stop_on_ctrl_c(session: Session) -> Result<(), ExecuteError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .map_err(ExecuteError::Machine)?;
     let listen = async move {
         while tokio::signal::ctrl_c().await.is_ok() {
-            let again = stop.level() == Stop::Now;
-            if stop.escalate() == Stop::Now && (again || !live.is_measuring()) {
-                quit();
-            }
+            stop(&session);
         }
     };
     std::thread::Builder::new()
@@ -29,6 +25,15 @@ pub fn stop_on_ctrl_c(stop: StopHandle, live: Arc<Live>) -> Result<(), ExecuteEr
         .spawn(move || runtime.block_on(listen))
         .map(drop)
         .map_err(ExecuteError::Machine)
+}
+
+fn stop(session: &Session) {
+    let asked_before = session.stop.level();
+    let level = session.stop.escalate();
+    if asked_before == Stop::Now || (level == Stop::Now && !session.live.is_measuring()) {
+        quit();
+    }
+    session.tell(&News::Stopping { level, in_flight: session.live.in_flight() });
 }
 
 #[expect(clippy::exit, reason = "the user asked twice, and all that is finished is on disk")]

@@ -1,0 +1,105 @@
+use servemark_mock::{MockServer, MockSpec};
+
+use crate::program::{Folder, SMALL, text};
+
+/// The program refuses, with this code and with all of these words on standard error, prints
+/// nothing to standard output and leaves no panic behind.
+#[track_caller]
+fn refuses(folder: &Folder, args: &[&str], code: i32, words: &[&str]) {
+    let output = folder.run(args);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{err}");
+    assert!(out.is_empty(), "{out}");
+    assert!(!err.contains("panicked"), "{err}");
+    for word in words {
+        assert!(err.contains(word), "{word:?} is not in {err}");
+    }
+}
+
+const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+
+fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn what_is_no_flag_or_name() {
+    let folder = Folder::new();
+    refuses(&folder, &["--no-such-flag"], 2, &["--no-such-flag"]);
+    refuses(&folder, &["--dataset-name", "sharegtp"], 2, &["sharegtp", "sharegpt"]);
+    refuses(&folder, &["--backend", "trt"], 2, &["trt", "not built yet"]);
+    refuses(&folder, &["--random", "5"], 2, &["ambiguous option: --random could match"]);
+}
+
+#[test]
+fn numbers_that_cannot_be() {
+    let folder = Folder::new();
+    refuses(&folder, &simulated(&["--num-prompts", "0"]), 2, &["--num-prompts"]);
+    refuses(&folder, &simulated(&["--request-rate", "0"]), 2, &["inf"]);
+    refuses(&folder, &simulated(&["--request-rate", "-3"]), 2, &["-3"]);
+    refuses(&folder, &simulated(&["--random-range-ratio", "1.5"]), 2, &["1.5"]);
+    refuses(&folder, &simulated(&["--num-prompts", "many"]), 2, &["invalid int value: 'many'"]);
+}
+
+#[test]
+fn files_that_are_not_there_or_not_right() {
+    let folder = Folder::new();
+    let file = |path| {
+        let more = ["--dataset-name", "custom", "--dataset-path", path, "--tokenizer", TOKENIZER];
+        simulated(&more)
+    };
+    refuses(&folder, &file("absent.jsonl"), 2, &["absent.jsonl"]);
+    let bad = folder.write("bad.jsonl", "{\"conversations\": []}\n{\"conversations\": oops}\n");
+    refuses(&folder, &file(&bad), 2, &["bad.jsonl:2"]);
+    let no_tokenizer = simulated(&["--tokenizer", "."]);
+    refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "--tokenizer DIR"]);
+    refuses(&folder, &simulated(&["--tokenizer", "Qwen/Qwen2.5-7B"]), 2, &["not built yet"]);
+}
+
+#[test]
+fn files_that_cannot_be_written() {
+    let folder = Folder::new();
+    let log = simulated(&["--run-log", "/dev/full"]);
+    refuses(&folder, &log, 1, &["/dev/full", "No space left"]);
+    // The result comes after the tables, so those are seen.
+    let output = folder.run(&simulated(&["--output-file", "/dev/full"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("Successful requests:"));
+    assert!(text(&output.stderr).contains("cannot append the result to /dev/full"));
+}
+
+#[test]
+fn servers_that_are_not_there_or_not_right() {
+    let folder = Folder::new();
+    let ask = |url, backend| {
+        vec![
+            "--base-url",
+            url,
+            "--backend",
+            backend,
+            "--model",
+            "m",
+            "--tokenizer",
+            TOKENIZER,
+            "--dataset-name",
+            "random-ids",
+            "--num-prompts",
+            "2",
+            "--ready-check-timeout-sec",
+            "1",
+        ]
+    };
+    refuses(&folder, &ask("http://127.0.0.1:9", "vllm"), 4, &["127.0.0.1:9", "running"]);
+    let chat_only = MockSpec::default().with_fault("status:404/1".parse().unwrap());
+    let server = MockServer::start(chat_only).unwrap();
+    let url = server.base_url();
+    refuses(&folder, &ask(&url, "vllm"), 5, &["404", "/v1/completions", "--backend"]);
+    refuses(&folder, &ask("ftp://h", "vllm"), 2, &["--base-url", "http://"]);
+}
+
+#[test]
+fn more_connections_than_the_machine_has() {
+    let folder = Folder::new();
+    let many = simulated(&["--num-prompts", "3000000"]);
+    refuses(&folder, &many, 2, &["file descriptors", "free"]);
+}

@@ -1,0 +1,6 @@
+//! The program as its user meets it.
+
+mod bad_input;
+mod program;
+mod runs;
+mod stopping;

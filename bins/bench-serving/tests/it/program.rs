@@ -1,0 +1,66 @@
+//! Runs the program in a folder of its own.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder in which the program runs.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.path(name), text).expect("a file");
+        name.to_owned()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the program starts")
+    }
+
+    pub(crate) fn spawn(&self, args: &[&str]) -> Child {
+        let mut command = self.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bench-serving"));
+        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        for variable in ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI"] {
+            command.env_remove(variable);
+        }
+        command
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A small run against the simulator.
+pub(crate) const SMALL: [&str; 11] = [
+    "--simulate",
+    "ttft=2ms,itl=1ms",
+    "--num-prompts",
+    "12",
+    "--random-input-len",
+    "16",
+    "--random-output-len",
+    "8",
+    "--request-rate",
+    "inf",
+    "--disable-tqdm",
+];

@@ -1,0 +1,105 @@
+use serde_json::Value;
+use servemark_mock::{MockServer, MockSpec};
+
+use crate::program::{Folder, SMALL, text};
+
+fn number(table: &str, label: &str) -> f64 {
+    let line = table.lines().find(|line| line.starts_with(label)).expect(label);
+    line[label.len()..].trim().parse().expect("a number")
+}
+
+#[test]
+fn the_first_command_prints_both_tables_and_leaves_a_log_and_a_result() {
+    let folder = Folder::new();
+    let output = folder
+        .run(&[&SMALL[..], &["--run-log", "run.jsonl", "--output-file", "result.jsonl"]].concat());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    assert!((number(&table, "Successful requests:") - 12.0).abs() < f64::EPSILON);
+    assert!(table.contains("Against the bundled simulator's own log"), "{table}");
+    assert!(news.contains("the bundled simulator"), "{news}");
+    assert_eq!(folder.read("run.jsonl").lines().count(), 1 + 1 + 12 + 1);
+    let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
+    assert_eq!((&result["completed"], &result["request_rate"]), (&12.into(), &Value::Null));
+}
+
+#[test]
+fn a_server_that_runs_already_is_asked_what_it_serves() {
+    let server = MockServer::start(MockSpec::default()).unwrap();
+    let folder = Folder::new();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+    let tokenizer = format!("{fixtures}/tokenizers/gpt2");
+    let prompts = format!("{fixtures}/prompts/sharegpt_format_dummy_500.json");
+    let output = folder.run(&[
+        "--backend",
+        "vllm-chat",
+        "--base-url",
+        &server.base_url(),
+        "--tokenizer",
+        &tokenizer,
+        "--dataset-path",
+        &prompts,
+        "--num-prompt",
+        "5",
+        "--sharegpt-output-len",
+        "6",
+        "--no-run-log",
+        "--layout",
+        "sglang",
+    ]);
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    assert!(news.contains("The server serves mock."), "{news}");
+    assert!((number(&table, "Total generated tokens:") - 30.0).abs() < f64::EPSILON, "{table}");
+    assert!(!table.contains("Servemark report"), "{table}");
+}
+
+#[test]
+fn a_run_in_which_everything_failed_is_reported_and_exits_5() {
+    let folder = Folder::new();
+    let faults = ["--simulate-fault", "status:500/1", "--warmup-requests", "0"];
+    let output = folder.run(&[&SMALL[..], &faults].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    assert!((number(&table, "Failed requests:") - 12.0).abs() < f64::EPSILON, "{table}");
+}
+
+#[test]
+fn a_key_is_sent_and_written_nowhere() {
+    let mut spec = MockSpec::default();
+    spec.keep_requests = 4;
+    let server = MockServer::start(spec).unwrap();
+    let folder = Folder::new();
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let output = folder.run(&[
+        "--backend",
+        "sglang-oai-chat",
+        "--base-url",
+        &server.base_url(),
+        "--model",
+        "mock",
+        "--tokenizer",
+        tokenizer,
+        "--dataset-name",
+        "random-ids",
+        "--num-prompts",
+        "2",
+        "--random-output-len",
+        "2",
+        "--header",
+        "X-Key=hunter2-hunter2",
+        "--run-log",
+        "run.jsonl",
+        "--output-file",
+        "result.jsonl",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(server.requests()[0].header("x-key"), Some("hunter2-hunter2"));
+    let written = [
+        folder.read("run.jsonl"),
+        folder.read("result.jsonl"),
+        text(&output.stdout),
+        text(&output.stderr),
+    ];
+    assert!(written.iter().all(|text| !text.is_empty() && !text.contains("hunter2")));
+}

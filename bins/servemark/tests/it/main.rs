@@ -1,0 +1,77 @@
+//! The door as its user meets it.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn servemark(folder: &TempDir, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
+    command.args(args).current_dir(folder.path()).output().expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const RUN: [&str; 13] = [
+    "python3",
+    "-m",
+    "sglang.bench_serving",
+    "--simulate",
+    "ttft=2ms,itl=1ms",
+    "--num-prompt",
+    "10",
+    "--random-input",
+    "8",
+    "--random-output",
+    "4",
+    "--run-log",
+    "run.jsonl",
+];
+
+#[test]
+fn a_run_is_scored_again_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for more in [&[][..], &["--goodput", "ttft:1", "tpot:50", "--layout", "sglang"]] {
+        let run = servemark(&folder, &[&RUN[..], more].concat());
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+        let score = servemark(&folder, &["score", "run.jsonl"]);
+        assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+        assert!(run.stdout.len() > 1_000);
+        assert_eq!(text(&score.stdout), text(&run.stdout));
+    }
+}
+
+#[test]
+fn a_torn_log_is_scored_and_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let path = folder.path().join("run.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let torn: String = whole.lines().take(6).flat_map(|line| [line, "\n"]).collect();
+    fs::write(&path, torn + "{\"request\": {\"ind").unwrap();
+    let score = servemark(&folder, &["score", "run.jsonl"]);
+    assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+    assert!(text(&score.stdout).to_lowercase().contains("incomplete"));
+}
+
+#[track_caller]
+fn refuses(args: &[&str], words: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = servemark(&folder, args);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    for word in words {
+        assert!(err.contains(word), "{word:?} is not in {err}");
+    }
+}
+
+#[test]
+fn what_is_not_built_is_refused_by_name() {
+    refuses(&["vllm", "bench", "serve"], &["vllm is not built yet"]);
+    refuses(&["evalscope", "perf"], &["evalscope is not built yet"]);
+    refuses(&["python", "-m", "sglang.bench_offline_throughput"], &["not built yet"]);
+    refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);
+    refuses(&[], &["--help"]);
+}
