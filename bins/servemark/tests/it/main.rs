@@ -58,7 +58,7 @@ fn a_torn_log_is_scored_and_marked() {
 
 #[track_caller]
 fn refuses(args: &[&str], words: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let output = servemark(&folder, args);
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{err}");
