@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 pub struct Timeouts {
     /// Look-up, TCP and TLS together; 30 s, which leaves room for four lost SYNs.
-    #[serde(with = "seconds")]
+    #[serde(with = "servemark_core::seconds")]
     pub connect: Duration,
     /// From the request's departure to the first byte of the answer's body; 1 h.
-    #[serde(with = "seconds")]
+    #[serde(with = "servemark_core::seconds")]
     pub first_byte: Duration,
     /// Between two reads of the body; 10 min.
-    #[serde(with = "seconds")]
+    #[serde(with = "servemark_core::seconds")]
     pub idle: Duration,
     /// The whole request; 6 h, which is what SGLang's and vLLM's clients allow.
-    #[serde(with = "seconds")]
+    #[serde(with = "servemark_core::seconds")]
     pub total: Duration,
 }
 
@@ -42,20 +42,6 @@ impl Timeouts {
     /// The same limit for every stage, for calls that are not measured.
     pub(crate) fn all(limit: Duration) -> Self {
         Self { connect: limit, first_byte: limit, idle: limit, total: limit }
-    }
-}
-
-mod seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-
-    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        time.as_secs_f64().serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
