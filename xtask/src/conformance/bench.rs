@@ -86,9 +86,12 @@ impl Bench {
         renew(folder)?;
         let ended = self.drive(engine, case, folder, wiretap.port());
         let answers = overheard(wiretap, folder)?;
-        let status = ended?;
-        let is_good = status.success() || matches!(case.expected, Expected::Refusals(_));
-        ensure!(is_good, "the client ended with {status}: {}", end_of(&folder.join("client.log")));
+        let (status, code) = (ended?, exit_code(&case.expected));
+        ensure!(
+            status.code() == Some(code),
+            "the client ended with {status}: {}",
+            end_of(&folder.join("client.log"))
+        );
         Ok((records(&folder.join("run.jsonl"))?, answers))
     }
 
@@ -117,6 +120,14 @@ impl Bench {
     }
 }
 
+/// How the client ends, by its own table of exit codes.
+fn exit_code(expected: &Expected) -> i32 {
+    match expected {
+        Expected::Answers(_) => 0,
+        Expected::Refusals(_) => TOO_MANY_FAILED,
+    }
+}
+
 /// An empty folder: what a former run left there must not be taken for this one's.
 fn renew(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
@@ -142,5 +153,6 @@ fn uneven(records: &[Record], answers: &[Answer]) -> Option<String> {
     (logged != heard).then(|| format!("{logged} requests in the log, {heard} on the wire"))
 }
 
+const TOO_MANY_FAILED: i32 = 5;
 /// A run is eight short answers of a tiny model.
 const LONGEST_RUN: Duration = Duration::from_secs(300);

@@ -38,10 +38,7 @@ pub(super) enum Promise {
 /// Every run for an engine.
 pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
     let answered = engine.backends.iter().flat_map(|backend| {
-        SHAPES
-            .iter()
-            .filter(|shape| shape.fits(engine, backend))
-            .map(|shape| shape.case(engine, backend))
+        SHAPES.iter().filter(|shape| shape.fits(backend)).map(|shape| shape.case(engine, backend))
     });
     let refused = engine.refusals.iter().map(|refusal| Case {
         name: refusal.name.to_owned(),
@@ -104,11 +101,11 @@ const VARIED_GENERATE: &[&str] = &[
 ];
 
 impl Shape {
-    fn fits(&self, engine: &Engine, backend: &str) -> bool {
-        let takes_ids = engine.takes_token_ids && matches!(backend, "sglang" | "vllm");
+    fn fits(&self, backend: &str) -> bool {
         // `/generate` tells its counts unasked, so not asking for them is nothing new.
         let is_new = !is_generate(backend) || self.asks_for_counts();
-        is_new && (takes_ids || !self.has(IDS))
+        // The client takes `--tokenize-prompt` with this backend alone, as SGLang's does.
+        is_new && (backend == "sglang" || !self.has(IDS))
     }
 
     fn case(&self, engine: &Engine, backend: &'static str) -> Case {
@@ -167,9 +164,9 @@ mod tests {
 
     #[test]
     fn token_ids_go_only_where_they_are_taken() {
-        assert!(!names(0, "vllm").contains(&"token ids".to_owned()));
-        assert!(names(1, "sglang").contains(&"token ids".to_owned()));
-        assert!(names(2, "vllm").contains(&"token ids".to_owned()));
+        let ids = "token ids".to_owned();
+        assert!(names(1, "sglang").contains(&ids));
+        assert!(!names(1, "sglang-native").contains(&ids) && !names(2, "vllm").contains(&ids));
     }
 
     #[test]

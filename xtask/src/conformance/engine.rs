@@ -26,7 +26,6 @@ pub(super) struct Engine {
     /// The backends that it speaks.
     pub(super) backends: &'static [&'static str],
     pub(super) honours_ignore_eos: bool,
-    pub(super) takes_token_ids: bool,
     pub(super) refusals: &'static [Refusal],
 }
 
@@ -59,7 +58,6 @@ const MLX: Engine = Engine {
     model: "default_model",
     backends: &["vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat"],
     honours_ignore_eos: false,
-    takes_token_ids: false,
     refusals: &[Refusal {
         name: "unknown model",
         backend: "vllm-chat",
@@ -108,7 +106,6 @@ const SGLANG: Engine = Engine {
     model: "tiny",
     backends: &["sglang", "sglang-native", "sglang-oai", "sglang-oai-chat"],
     honours_ignore_eos: true,
-    takes_token_ids: true,
     refusals: &[
         Refusal {
             name: "bad sampling parameter",
@@ -162,7 +159,6 @@ const VLLM: Engine = Engine {
     model: "tiny",
     backends: &["vllm", "vllm-chat"],
     honours_ignore_eos: true,
-    takes_token_ids: true,
     refusals: &[
         Refusal {
             name: "unknown model",
@@ -175,7 +171,7 @@ const VLLM: Engine = Engine {
         Refusal {
             name: "prompt too long",
             backend: "vllm",
-            flags: &["--random-input-len", "5000", "--tokenize-prompt"],
+            flags: &["--random-input-len", "5000"],
             status: 400,
             kind: "status",
             says: "maximum context length",
