@@ -1,5 +1,5 @@
 //! Each route's decoder on its stream, with what it allocates: per token nothing on the two routes
-//! of OpenAI, because the recorder reserves what the answer is expected to need.
+//! of OpenAI, unless it is escaped, because the recorder reserves what an answer is expected to need.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{AllocProfiler, Bencher, black_box};
@@ -17,23 +17,29 @@ fn main() {
 
 #[divan::bench]
 fn chat(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Chat);
+    bench(bencher, Route::Chat, &streams::PLAIN);
+}
+
+/// What is escaped cannot be borrowed from the frame.
+#[divan::bench]
+fn chat_escaped(bencher: Bencher<'_, '_>) {
+    bench(bencher, Route::Chat, &streams::ESCAPED);
 }
 
 #[divan::bench]
 fn completions(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Completions);
+    bench(bencher, Route::Completions, &streams::PLAIN);
 }
 
-/// Its events repeat the whole text, so they are 5 bytes longer with every token.
+/// Its events repeat the whole text, so each is a token longer than the one before it.
 #[divan::bench]
 fn generate(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Generate);
+    bench(bencher, Route::Generate, &streams::PLAIN);
 }
 
 /// The tokens of one answer; its decoder and its recorder are made off the clock, as in a run.
-fn bench(bencher: Bencher<'_, '_>, route: Route) {
-    let payloads = streams::payloads(route, TOKENS);
+fn bench(bencher: Bencher<'_, '_>, route: Route, words: &[&str]) {
+    let payloads = streams::payloads(route, words, TOKENS);
     let (backend, sample) = (streams::backend(route), Sample::new("hi", 1, TOKENS as u32));
     bencher
         .counter(BytesCount::new(payloads.iter().map(String::len).sum::<usize>()))

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use servemark::backends::Route;
 use servemark::sse::Parser;
 use servemark_benches::streams;
 
@@ -15,7 +14,7 @@ fn main() {
 /// As a live server's events arrive.
 #[divan::bench]
 fn one_event_per_read(bencher: Bencher<'_, '_>) {
-    bench(bencher, &streams::events(Route::Chat, EVENTS), parse);
+    bench(bencher, &streams::chat_events(EVENTS), parse);
 }
 
 /// As they arrive when the reader is behind.
@@ -27,14 +26,14 @@ fn many_events_per_read(bencher: Bencher<'_, '_>) {
 /// Every event cut in two, so that all of them are copied.
 #[divan::bench]
 fn two_reads_per_event(bencher: Bencher<'_, '_>) {
-    let events = streams::events(Route::Chat, EVENTS);
+    let events = streams::chat_events(EVENTS);
     let halves = events.iter().flat_map(|event| event.chunks(event.len().div_ceil(2)));
     bench(bencher, &halves.map(<[u8]>::to_vec).collect::<Vec<_>>(), parse);
 }
 
 #[divan::bench]
 fn naive_one_event_per_read(bencher: Bencher<'_, '_>) {
-    bench(bencher, &streams::events(Route::Chat, EVENTS), split_naively);
+    bench(bencher, &streams::chat_events(EVENTS), split_naively);
 }
 
 #[divan::bench]
@@ -51,7 +50,7 @@ fn bench(bencher: Bencher<'_, '_>, reads: &[Vec<u8>], count: fn(&[Vec<u8>]) -> u
 }
 
 fn merged() -> Vec<Vec<u8>> {
-    let stream = streams::events(Route::Chat, EVENTS).concat();
+    let stream = streams::chat_events(EVENTS).concat();
     stream.chunks(64 << 10).map(<[u8]>::to_vec).collect()
 }
 

@@ -23,4 +23,4 @@ pub use machine::{Cores, Machine};
 pub use options::Options;
 pub use server::{Account, Server, serve};
 pub use study::{Case, Reader, Study, measure};
-pub use table::{Style, write_table};
+pub use table::{Style, write_report};

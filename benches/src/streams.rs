@@ -12,25 +12,32 @@ pub fn backend(route: Route) -> WireBackend {
     BackendSpec::new(name, CommonSpec::new(MODEL)).build()
 }
 
-/// The payloads of so many tokens of output, without what opens and closes the stream.
-pub fn payloads(route: Route, tokens: usize) -> Vec<String> {
-    (0..tokens).map(|token| payload(route, token)).collect()
+/// Words as most tokens are.
+pub const PLAIN: [&str; 8] = [" time", " year", ".", " of", " life", " hand", " the", " home"];
+
+/// Tokens that JSON cannot hold as they are.
+pub const ESCAPED: [&str; 2] = [r"\n", r#" \"a"#];
+
+/// The payloads of so many tokens of output, taken from `words` in a circle, without what opens
+/// and closes the stream.
+pub fn payloads(route: Route, words: &[&str], tokens: usize) -> Vec<String> {
+    (0..tokens).map(|token| payload(route, words, token)).collect()
 }
 
-/// The same as events on the wire.
-pub fn events(route: Route, tokens: usize) -> Vec<Vec<u8>> {
+/// A chat stream on the wire, event by event.
+pub fn chat_events(tokens: usize) -> Vec<Vec<u8>> {
     let event = |payload: String| format!("data: {payload}\n\n").into_bytes();
-    payloads(route, tokens).into_iter().map(event).collect()
+    payloads(Route::Chat, &PLAIN, tokens).into_iter().map(event).collect()
 }
 
 /// The shapes are those of vLLM 0.32 and SGLang 0.5.23.
-fn payload(route: Route, token: usize) -> String {
-    let word = WORDS[token % WORDS.len()];
+fn payload(route: Route, words: &[&str], token: usize) -> String {
+    let word = words[token % words.len()];
     match route {
         // SGLang repeats the whole text with every token.
         Route::Generate => format!(
             r#"{{"text":"{text}","output_ids":[{token}],"meta_info":{{"id":"{ID}","finish_reason":null,"prompt_tokens":1024,"weight_version":"default","total_retractions":0,"completion_tokens":{count},"cached_tokens":0}}}}"#,
-            text = text(token + 1),
+            text = text(words, token + 1),
             count = token + 1,
         ),
         Route::Completions => format!(
@@ -42,14 +49,12 @@ fn payload(route: Route, token: usize) -> String {
     }
 }
 
-fn text(tokens: usize) -> String {
-    WORDS.iter().copied().cycle().take(tokens).collect()
+fn text(words: &[&str], tokens: usize) -> String {
+    words.iter().copied().cycle().take(tokens).collect()
 }
 
 const MODEL: &str = "meta-llama/Llama-3.1-8B-Instruct";
 const ID: &str = "7f3c9a1e5b2d4c8f9e0a6b1d3c5f7a9b";
-const WORDS: [&str; 8] =
-    [" the", " quick", " model", " answers", ",", " token", " by", " token\\n"];
 
 #[cfg(test)]
 mod tests {
@@ -60,11 +65,11 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn is_read(route: Route) {
+    fn is_read(route: Route, words: &[&str]) {
         let sample = Sample::new("hi", 1, 10);
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
         let mut decoder = backend(route).decoder(&sample);
-        for payload in payloads(route, 10) {
+        for payload in payloads(route, words, 10) {
             let event = Event::from_data(payload.as_bytes());
             decoder.event(event, &mut recorder.at(Stamp::ZERO)).unwrap();
         }
@@ -73,8 +78,9 @@ mod tests {
 
     #[test]
     fn every_route_is_read_by_its_decoder() {
-        is_read(Route::Generate);
-        is_read(Route::Completions);
-        is_read(Route::Chat);
+        for route in [Route::Generate, Route::Completions, Route::Chat] {
+            is_read(route, &PLAIN);
+            is_read(route, &ESCAPED);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{Write, stderr, stdout};
 fn main() -> anyhow::Result<()> {
     use anyhow::Context;
     use servemark::client::raise_nofile;
-    use servemark_benches::overhead::{Options, measure, serve, write_table};
+    use servemark_benches::overhead::{Options, measure, serve, write_report};
 
     let args: Vec<String> = std::env::args().skip(1).collect();
     if serve(&args, &mut stdout().lock())? {
@@ -23,7 +23,7 @@ fn main() -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(&study)?;
         std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(write_table(&study, options.style, &mut stdout().lock())?)
+    Ok(write_report(&study, options.style, &mut stdout().lock())?)
 }
 
 #[cfg(not(target_os = "linux"))]

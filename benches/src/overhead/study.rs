@@ -92,6 +92,18 @@ pub fn measure(
 }
 
 impl Study {
+    /// Of each case only the run in which the reader waited least for its core. What is chosen by
+    /// that is not chosen by its result.
+    #[must_use]
+    pub fn quietest(&self) -> Self {
+        let mut study = self.clone();
+        for case in &mut study.cases {
+            case.runs.sort_by(|one, other| one.waited_ms.total_cmp(&other.waited_ms));
+            case.runs.truncate(1);
+        }
+        study
+    }
+
     /// The floor under the same load.
     pub fn floor_of(&self, case: &Case) -> Option<&Case> {
         self.cases.iter().find(|other| other.reader == Reader::Floor && other.load == case.load)

@@ -14,15 +14,21 @@ pub enum Style {
     Markdown,
 }
 
-/// Writes the machine and one line per case: of each figure the median of all runs and, where
-/// there are several, the smallest and the largest.
-pub fn write_table(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the machine and two tables with a line per case: of each figure the median of all runs
+/// with the smallest and the largest, and the figures of the least disturbed run.
+pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let machine = &study.machine;
     writeln!(out, "{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)?;
     if let Some(cores) = study.cores {
         writeln!(out, "server on core {}, reader on core {}", cores.server, cores.reader)?;
     }
-    writeln!(out)?;
+    writeln!(out, "\nAll runs, in ms unless it says otherwise: median (smallest..largest)\n")?;
+    write_table(study, style, out)?;
+    writeln!(out, "\nOf each case the run in which the reader waited least for its core\n")?;
+    write_table(&study.quietest(), style, out)
+}
+
+fn write_table(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = vec![titles()];
     rows.extend(study.cases.iter().map(|case| cells(study, case)));
     let widths = widths(&rows);
@@ -56,7 +62,7 @@ const COLUMNS: [Column; 9] = [
 
 const LAST: [Column; 2] = [
     Column { title: "server us/chunk", decimals: 2, of: |figures| figures.server_cpu_us_per_chunk },
-    Column { title: "waited ms", decimals: 0, of: |figures| figures.waited_ms },
+    Column { title: "waited", decimals: 0, of: |figures| figures.waited_ms },
 ];
 
 fn titles() -> Vec<String> {
