@@ -28,6 +28,7 @@ mod process;
 mod record;
 mod report;
 mod server;
+mod times;
 mod wire;
 mod wiretap;
 

@@ -39,11 +39,15 @@ impl Counts {
     }
 }
 
-/// SGLang's own times of a request, in seconds since it was received.
+/// SGLang's own times of a request, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ServerClock {
+    /// From its receipt to its first token.
     pub(super) first_token: f64,
+    /// From its receipt to its end.
     pub(super) end: f64,
+    /// When the first token was sent, since the Unix epoch.
+    pub(super) answered_at: f64,
 }
 
 impl Answer {
@@ -94,8 +98,11 @@ impl Answer {
 }
 
 fn clock(info: &Value) -> Option<ServerClock> {
-    let (first_token, end) = (&info["first_token_latency"], &info["e2e_latency"]);
-    Some(ServerClock { first_token: first_token.as_f64()?, end: end.as_f64()? })
+    Some(ServerClock {
+        first_token: info["first_token_latency"].as_f64()?,
+        end: info["e2e_latency"].as_f64()?,
+        answered_at: info["response_sent_to_client_ts"].as_f64()?,
+    })
 }
 
 /// The JSON values of a reply: one document, or the data of its events.
@@ -133,8 +140,11 @@ mod tests {
         let counts = [Some(1), Some(6), Some(0)];
         let answer = check("sglang-0.5.23/generate.http", 6, "length", counts);
         assert_eq!(answer.text, " bookmark bookmark bookmark bookmark bookmark Chilean");
-        let clock =
-            ServerClock { first_token: 0.028_751_157_000_442_618, end: 0.123_383_023_999_849_68 };
+        let clock = ServerClock {
+            first_token: 0.028_751_157_000_442_618,
+            end: 0.123_383_023_999_849_68,
+            answered_at: 1_795_174_072.332_708_4,
+        };
         assert_eq!(answer.clock, Some(clock));
     }
 

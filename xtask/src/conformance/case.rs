@@ -27,12 +27,16 @@ pub(super) enum Promise {
     Counts,
     /// Every piece has its token count.
     CountedPieces,
+    /// No part of a prompt was in the server's cache.
+    EmptyCache,
     /// The server counts the prompt as the plan does.
     ExactPrompt,
     /// The output has the length asked for.
     FullLength,
     /// One request at a time, so that the order on the wire is the order of the log.
     InTurn,
+    /// The server tells its own times.
+    ServerTimes,
 }
 
 /// Every run for an engine.
@@ -55,13 +59,15 @@ struct Shape {
     flags: &'static [&'static [&'static str]],
 }
 
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 9] = [
     Shape { name: "stream", flags: &[RANDOM, ASKED] },
     Shape { name: "document", flags: &[RANDOM, DOCUMENT] },
     Shape { name: "stream in turn", flags: &[RANDOM, ASKED, IN_TURN] },
     Shape { name: "counts not asked for", flags: &[RANDOM] },
     Shape { name: "conversations", flags: &[CONVERSATIONS, ASKED] },
     Shape { name: "broken characters", flags: &[RANDOM, ASKED, VARIED] },
+    Shape { name: "log-probabilities", flags: &[RANDOM, ASKED, LOGPROBS] },
+    Shape { name: "cache flushed", flags: &[RANDOM, ASKED, FLUSHED] },
     Shape { name: "token ids", flags: &[RANDOM, ASKED, IDS] },
 ];
 
@@ -90,6 +96,8 @@ const CONVERSATIONS: &[&str] = &[
 const ASKED: &[&str] = &["--include-usage"];
 const DOCUMENT: &[&str] = &["--disable-stream"];
 const IN_TURN: &[&str] = &["--max-concurrency", "1"];
+const LOGPROBS: &[&str] = &["--return-logprob", "--top-logprobs-num", "2"];
+const FLUSHED: &[&str] = &["--flush-cache"];
 const IDS: &[&str] = &["--tokenize-prompt"];
 /// A greedy answer of a random model says one word again and again. One that is drawn has tokens
 /// that are half a character, whose text the server holds back.
@@ -102,10 +110,17 @@ const VARIED_GENERATE: &[&str] = &[
 
 impl Shape {
     fn fits(&self, backend: &str) -> bool {
-        // `/generate` tells its counts unasked, so not asking for them is nothing new.
-        let is_new = !is_generate(backend) || self.asks_for_counts();
-        // The client takes `--tokenize-prompt` with this backend alone, as SGLang's does.
-        is_new && (backend == "sglang" || !self.has(IDS))
+        match self.flags.last() {
+            // The client takes it with this backend alone, as SGLang's does.
+            Some(&IDS) => backend == "sglang",
+            // Of the engines only SGLang flushes without being started for it, and only here does
+            // it say what it had in its cache.
+            Some(&FLUSHED) => is_generate(backend),
+            Some(&LOGPROBS) => !is_chat(backend),
+            // `/generate` tells its counts unasked, so not asking for them is nothing new.
+            Some(&RANDOM) => !is_generate(backend),
+            _ => true,
+        }
     }
 
     fn case(&self, engine: &Engine, backend: &'static str) -> Case {
@@ -127,9 +142,11 @@ impl Shape {
         let all = [
             (Promise::Counts, self.asks_for_counts()),
             (Promise::CountedPieces, is_generate(backend)),
+            (Promise::EmptyCache, self.has(FLUSHED)),
             (Promise::ExactPrompt, is_exact),
             (Promise::FullLength, engine.honours_ignore_eos),
             (Promise::InTurn, self.has(IN_TURN)),
+            (Promise::ServerTimes, is_generate(backend)),
         ];
         all.into_iter().filter(|(_, holds)| *holds).map(|(promise, _)| promise).collect()
     }

@@ -7,6 +7,7 @@ use super::answer::Answer;
 use super::case::{Expected, Promise};
 use super::engine::Refusal;
 use super::record::{Outcome, Record};
+use super::times;
 
 /// Each record with the reply that it is about.
 ///
@@ -23,10 +24,12 @@ pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, 
 /// Every way in which the pairs are not as expected.
 pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<String> {
     let of = |record: &Record, answer: &Answer| match expected {
-        Expected::Answers(promises) => {
-            [agreement(record, answer), kept(promises, record), closeness(promises, record, answer)]
-                .concat()
-        }
+        Expected::Answers(promises) => [
+            agreement(record, answer),
+            kept(promises, record),
+            times::faults(promises, record, answer),
+        ]
+        .concat(),
         Expected::Refusals(refusal) => {
             [agreement(record, answer), refused(refusal, record)].concat()
         }
@@ -61,27 +64,27 @@ fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
         Outcome::Finished(reason) => reason.as_deref(),
         Outcome::Failed { kind, message } => return vec![format!("failed: {kind}: {message}")],
     };
-    let has = |promise| promises.contains(&promise);
-    let counts = record.counts;
-    let is_full = !has(Promise::Counts) || counts.completion == record.planned.completion;
+    let is_kept = |promise, holds: bool| holds || !promises.contains(&promise);
+    let (planned, counts) = (record.planned.completion, record.counts);
     let tokens: Option<u64> = record.tokens.iter().copied().sum();
+    // The cache is flushed after the warm-up.
+    let is_cold = record.is_warmup || counts.cached == Some(0);
+    let is_full = reason != Some("length") || counts.completion == planned;
     let found = [
         unless(record.pieces > 0, "it has no output"),
         unless(record.stamps.in_order().is_sorted(), "its stamps are not in order"),
+        unless(is_kept(Promise::Counts, counts.completion.is_some()), "it was not counted"),
+        unless(is_kept(Promise::Counts, is_full), "it has not the length planned"),
         unless(
-            has(Promise::Counts) == counts.completion.is_some(),
-            "its counts are missing, or were not asked for",
-        ),
-        unless(!has(Promise::FullLength) || reason == Some("length"), "it was ended too soon"),
-        unless(reason != Some("length") || is_full, "it has not the length planned"),
-        unless(
-            !has(Promise::Counts) || is_plausible(promises, record),
+            is_kept(Promise::Counts, is_plausible(promises, record)),
             "its prompt is not as planned",
         ),
         unless(
-            !has(Promise::CountedPieces) || tokens == counts.completion,
+            is_kept(Promise::CountedPieces, tokens == counts.completion),
             "its pieces do not sum up",
         ),
+        unless(is_kept(Promise::EmptyCache, is_cold), "it was in a cache"),
+        unless(is_kept(Promise::FullLength, reason == Some("length")), "it was ended too soon"),
     ];
     found.into_iter().flatten().collect()
 }
@@ -96,40 +99,6 @@ fn is_plausible(promises: &[Promise], record: &Record) -> bool {
         return planned == counted;
     }
     (planned / 2..=2 * planned + TEMPLATE).contains(&counted)
-}
-
-/// The log's times against the server's own.
-fn closeness(promises: &[Promise], record: &Record, answer: &Answer) -> Vec<String> {
-    let Some(excess) = excess(promises, record, answer) else { return Vec::new() };
-    let is_close = |seconds: f64| (0.0..FARTHEST).contains(&seconds);
-    let found = [
-        unless(
-            is_close(excess.ttft),
-            &format!("its TTFT is {:+.6} s from the server's", excess.ttft),
-        ),
-        unless(
-            is_close(excess.latency),
-            &format!("its latency is {:+.6} s from the server's", excess.latency),
-        ),
-    ];
-    found.into_iter().flatten().collect()
-}
-
-/// By how many seconds the client's times exceed the server's. The server's clock starts after
-/// ours and stops before it, so neither can be negative.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Excess {
-    pub(super) ttft: f64,
-    pub(super) latency: f64,
-}
-
-/// The excess of one request; only where one is asked after the other is it sure to be its own.
-pub(super) fn excess(promises: &[Promise], record: &Record, answer: &Answer) -> Option<Excess> {
-    let clock = answer.clock.filter(|_| promises.contains(&Promise::InTurn))?;
-    Some(Excess {
-        ttft: record.ttft()? - clock.first_token,
-        latency: record.latency()? - clock.end,
-    })
 }
 
 fn refused(refusal: &Refusal, record: &Record) -> Vec<String> {
@@ -157,18 +126,16 @@ fn unless(holds: bool, fault: &str) -> Option<String> {
 
 /// Tokens that a template may add to a prompt.
 const TEMPLATE: u64 = 16;
-/// Seconds by which the client may be behind the server, on a machine that the engine fills.
-const FARTHEST: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::{Counts, ServerClock};
+    use super::super::answer::Counts;
     use super::super::record::tests::finished;
     use super::*;
 
     fn expected() -> Expected {
-        use Promise::{CountedPieces, Counts, ExactPrompt, FullLength, InTurn};
-        Expected::Answers(vec![Counts, CountedPieces, ExactPrompt, FullLength, InTurn])
+        use Promise::{CountedPieces, Counts, ExactPrompt, FullLength};
+        Expected::Answers(vec![Counts, CountedPieces, ExactPrompt, FullLength])
     }
 
     fn answer() -> Answer {
@@ -178,7 +145,7 @@ mod tests {
             pieces: 2,
             finish_reason: Some("length".to_owned()),
             counts: Counts { prompt: Some(4), completion: Some(3), cached: None },
-            clock: Some(ServerClock { first_token: 10e-9, end: 30e-9 }),
+            clock: None,
         }
     }
 
@@ -218,8 +185,6 @@ mod tests {
         let mut record = finished();
         record.stamps.headers = Some(5);
         check(record, answer(), "not in order");
-        let clock = Some(ServerClock { first_token: 30e-9, end: 30e-9 });
-        check(finished(), Answer { clock, ..answer() }, "its TTFT is -0.000000 s");
     }
 
     #[test]

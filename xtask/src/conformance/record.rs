@@ -13,6 +13,8 @@ use super::answer::Counts;
 pub(super) struct Record {
     pub(super) index: u64,
     pub(super) is_warmup: bool,
+    /// When the run's clock started, in nanoseconds since the Unix epoch.
+    pub(super) clock_started: u64,
     pub(super) planned: Counts,
     pub(super) stamps: Stamps,
     /// Tokens of each piece, where the wire told them.
@@ -53,18 +55,21 @@ pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
     let text = fs::read_to_string(path).with_context(|| format!("no log {}", path.display()))?;
     let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let [header, records @ .., footer] = &*lines else { bail!("a log of {} lines", lines.len()) };
-    ensure!(header.get("header").is_some(), "the log does not begin with a header");
+    let started = header["header"]["clock_started_unix_ns"].as_u64();
+    let started = started.context("the log does not begin with a header")?;
     ensure!(footer["footer"]["interrupted"] == false, "the log does not end with a whole run");
-    records.iter().map(|line| Record::of(&line["request"]).context("an odd line")).collect()
+    let record = |line: &Value| Record::of(&line["request"], started).context("an odd line");
+    records.iter().map(record).collect()
 }
 
 impl Record {
-    fn of(request: &Value) -> Option<Self> {
+    fn of(request: &Value, clock_started: u64) -> Option<Self> {
         let tokens = request["deltas"]["tokens"].as_array().map(Vec::as_slice).unwrap_or_default();
         let stamps = Stamps::of(request)?;
         Some(Self {
             index: request["index"].as_u64()?,
             is_warmup: request["phase"] == "warmup",
+            clock_started,
             planned: Counts {
                 prompt: request["planned"]["prompt_tokens"].as_u64(),
                 completion: request["planned"]["output_tokens"].as_u64(),
@@ -83,6 +88,11 @@ impl Record {
     /// Seconds from sending to the first piece.
     pub(super) fn ttft(&self) -> Option<f64> {
         Some(seconds(self.stamps.sent?, *self.stamps.pieces.first()?))
+    }
+
+    /// When the first piece came, in seconds since the Unix epoch.
+    pub(super) fn first_piece_at(&self) -> Option<f64> {
+        Some(seconds(0, self.clock_started + self.stamps.pieces.first()?))
     }
 
     /// Seconds from sending to the last byte.
@@ -124,7 +134,7 @@ impl Outcome {
 }
 
 fn seconds(from: u64, to: u64) -> f64 {
-    (to as f64 - from as f64) / 1e9
+    (i128::from(to) - i128::from(from)) as f64 / 1e9
 }
 
 #[cfg(test)]
@@ -135,15 +145,15 @@ pub(super) mod tests {
 
     /// A request that went well: two pieces, three tokens.
     pub(in super::super) fn finished() -> Record {
-        Record::of(&json!({
+        let request = json!({
             "index": 0, "phase": "measure",
             "planned": {"prompt_tokens": 4, "text_tokens": 4, "output_tokens": 3},
             "scheduled": 0, "sent": 10, "headers": 20, "first_byte": 30,
             "deltas": {"at": [30, 40], "bytes": [1, 1], "tokens": [1, 2]}, "ended": 50,
             "status": 200, "usage": {"prompt_tokens": 4, "completion_tokens": 3},
             "text": "ab", "outcome": {"Ok": {"reason": "length"}},
-        }))
-        .unwrap()
+        });
+        Record::of(&request, 0).unwrap()
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::answer::{Answer, Counts};
 use super::case::{Case, Expected};
-use super::checks::{Excess, excess};
 use super::engine::Engine;
 use super::record::Record;
+use super::times::{self, Excess};
 
 /// What one engine's runs came to.
 #[derive(Debug)]
@@ -109,16 +109,20 @@ fn times(cases: &[CaseReport]) -> String {
 }
 
 fn times_row(report: &CaseReport) -> Option<String> {
-    let Expected::Answers(promises) = &report.case.expected else { return None };
-    let measured = report.pairs.iter().filter(|(record, _)| !record.is_warmup);
-    let excesses: Vec<Excess> =
-        measured.filter_map(|(record, answer)| excess(promises, record, answer)).collect();
-    let ttft = spread(excesses.iter().map(|excess| excess.ttft).collect())?;
-    let latency = spread(excesses.iter().map(|excess| excess.latency).collect())?;
+    let CaseReport { case, pairs, .. } = report;
+    let Expected::Answers(promises) = &case.expected else { return None };
+    if !times::are_told(promises) {
+        return None;
+    }
+    let measured = pairs.iter().filter(|(record, _)| !record.is_warmup);
+    let excesses: Vec<_> =
+        measured.filter_map(|(record, answer)| Excess::of(record, answer)).collect();
+    let all = |time: fn(&Excess) -> f64| spread(excesses.iter().map(time).collect());
+    let (ttft, latency) = (all(|excess| excess.ttft)?, all(|excess| excess.latency)?);
+    let arrival = all(|excess| excess.arrival)?;
+    let (backend, name) = (case.backend, &case.name);
     Some(format!(
-        "| `{}` | {} | {} | {ttft} | {latency} |\n",
-        report.case.backend,
-        report.case.name,
+        "| `{backend}` | {name} | {} | {ttft} | {latency} | {arrival} |\n",
         excesses.len()
     ))
 }
@@ -147,8 +151,8 @@ const HEAD: &str = "\
 const TIMES_HEAD: &str = "
 Client minus server, in milliseconds: least / middle / most.
 
-| backend | run | requests | TTFT | latency |
-|---|---|---|---|---|
+| backend | run | requests | TTFT | latency | first piece, stamped after sent |
+|---|---|---|---|---|---|
 ";
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! The log's times against the server's own, where it tells them.
+
+use super::answer::Answer;
+use super::case::Promise;
+use super::record::Record;
+
+/// By how many seconds the client's times exceed the server's. The server's clock starts after
+/// ours and stops before it, so none can be negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Excess {
+    /// Of our time to the first piece over the server's to the first token.
+    pub(super) ttft: f64,
+    /// Of our time to the last byte over the server's to the end.
+    pub(super) latency: f64,
+    /// Of our stamp of the first piece over the server's of its sending. Both clocks are those of
+    /// one machine.
+    pub(super) arrival: f64,
+}
+
+impl Excess {
+    /// The excess of one request.
+    pub(super) fn of(record: &Record, answer: &Answer) -> Option<Self> {
+        let clock = answer.clock?;
+        Some(Self {
+            ttft: record.ttft()? - clock.first_token,
+            latency: record.latency()? - clock.end,
+            arrival: record.first_piece_at()? - clock.answered_at,
+        })
+    }
+
+    fn faults(self) -> Vec<String> {
+        let times = [("TTFT", self.ttft), ("latency", self.latency), ("first piece", self.arrival)];
+        let far = times.into_iter().filter(|(_, seconds)| !(0.0..FARTHEST).contains(seconds));
+        far.map(|(what, seconds)| format!("its {what} is {seconds:+.6} s from the server's"))
+            .collect()
+    }
+}
+
+/// Whether times can be compared: the server tells them, and one request after the other is asked,
+/// so that a reply is sure to be a record's own.
+pub(super) fn are_told(promises: &[Promise]) -> bool {
+    promises.contains(&Promise::ServerTimes) && promises.contains(&Promise::InTurn)
+}
+
+/// Every time that is not close to the server's.
+pub(super) fn faults(promises: &[Promise], record: &Record, answer: &Answer) -> Vec<String> {
+    if !are_told(promises) {
+        return Vec::new();
+    }
+    let missing = || vec!["the server did not tell its times".to_owned()];
+    Excess::of(record, answer).map_or_else(missing, Excess::faults)
+}
+
+/// Seconds by which the client may be behind the server, on a machine that the engine fills.
+const FARTHEST: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::answer::ServerClock;
+    use super::super::record::tests::finished;
+    use super::*;
+
+    const PROMISES: [Promise; 2] = [Promise::ServerTimes, Promise::InTurn];
+
+    /// A server that took so long, asked by a request of 20 ns to its first piece and 40 in all.
+    #[track_caller]
+    fn check(clock: Option<ServerClock>, expected: &[&str]) {
+        let answer = Answer { clock, ..Answer::default() };
+        assert_eq!(faults(&PROMISES, &finished(), &answer), expected);
+        assert!(faults(&PROMISES[..1], &finished(), &answer).is_empty());
+    }
+
+    #[test]
+    fn a_client_is_a_little_behind_its_server() {
+        check(Some(ServerClock { first_token: 15e-9, end: 30e-9, answered_at: 25e-9 }), &[]);
+    }
+
+    #[test]
+    fn a_client_is_never_ahead_of_its_server() {
+        let fault = "its first piece is -1.000000 s from the server's";
+        check(Some(ServerClock { first_token: 15e-9, end: 30e-9, answered_at: 1.0 }), &[fault]);
+        let faults = [
+            "its TTFT is -0.500000 s from the server's",
+            "its latency is -0.700000 s from the server's",
+        ];
+        check(Some(ServerClock { first_token: 0.5, end: 0.7, answered_at: 25e-9 }), &faults);
+    }
+
+    #[test]
+    fn times_that_are_not_told_are_missed() {
+        check(None, &["the server did not tell its times"]);
+    }
+}
