@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 
-use self::bench::Bench;
-use self::case::Case;
+use self::bench::{Bench, Target};
 use self::engine::Engine;
 use self::install::Place;
 use self::report::{CaseReport, EngineReport};
@@ -122,8 +121,10 @@ fn run_cases(
     say(&format!("{}: starting the server", engine.name));
     let server = Server::start(engine, place)?;
     let wiretap = Wiretap::start(server.port())?;
-    let run = |case: Case| {
-        let report = bench.run(engine, place, case, &wiretap);
+    let evidence = place.folder.join("runs");
+    let target = Target { engine, wiretap: &wiretap, evidence: &evidence };
+    let run = |case| {
+        let report = bench.run(target, case);
         say(&report::line(&report));
         report
     };

@@ -12,7 +12,6 @@ use super::answer::Answer;
 use super::case::{Case, Expected};
 use super::checks;
 use super::engine::Engine;
-use super::install::Place;
 use super::process::{ProcessGroup, end_of, output};
 use super::record::{Record, records};
 use super::report::CaseReport;
@@ -26,98 +25,76 @@ pub(super) struct Bench {
     workspace: PathBuf,
 }
 
+/// What a case is run against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'a> {
+    pub(super) engine: &'static Engine,
+    pub(super) wiretap: &'a Wiretap,
+    /// Every case has a folder of its own in here.
+    pub(super) evidence: &'a Path,
+}
+
 impl Bench {
     /// Builds the client as it is shipped.
     pub(super) fn build(workspace: &Path) -> anyhow::Result<Self> {
-        let mut cargo = Command::new(env!("CARGO"));
-        output(cargo.current_dir(workspace).args([
-            "build",
-            "--release",
-            "--package",
-            "bench-serving",
-        ]))?;
-        let mut cargo = Command::new(env!("CARGO"));
-        let metadata = output(cargo.current_dir(workspace).args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--no-deps",
-        ]))?;
+        cargo(workspace, "build --release --package bench-serving")?;
+        let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
         let metadata: Value = serde_json::from_str(&metadata)?;
-        let target =
-            metadata["target_directory"].as_str().context("cargo tells no target folder")?;
+        let target = metadata["target_directory"].as_str();
+        let target = target.context("cargo tells no target folder")?;
         let program = Path::new(target).join("release/bench-serving");
         Ok(Self { program, workspace: workspace.to_owned() })
     }
 
-    /// Puts the engine through a case.
-    pub(super) fn run(
-        &self,
-        engine: &Engine,
-        place: &Place,
-        case: Case,
-        wiretap: &Wiretap,
-    ) -> CaseReport {
-        let folder = place
-            .folder
-            .join("runs")
-            .join(format!("{} {}", case.backend, case.name).replace(' ', "-"));
-        match self.observe(engine, &case, &folder, wiretap) {
+    /// Puts the target through a case.
+    pub(super) fn run(&self, target: Target<'_>, case: Case) -> CaseReport {
+        match self.observe(target, &case) {
             Ok((records, answers)) => {
-                let uneven = uneven(&records, &answers);
+                let miscounted = checks::miscounted(&case, &records, &answers);
                 let pairs = checks::pairs(records, answers);
-                let faults =
-                    uneven.into_iter().chain(checks::faults(&case.expected, &pairs)).collect();
-                CaseReport { case, pairs, faults }
+                let faults = checks::faults(&case.expected, &pairs);
+                CaseReport { case, pairs, faults: [miscounted, faults].concat() }
             }
-            Err(error) => {
-                CaseReport { case, pairs: Vec::new(), faults: vec![format!("{error:#}")] }
-            }
+            Err(error) => CaseReport::broken(case, &error),
         }
     }
 
     fn observe(
         &self,
-        engine: &Engine,
+        target: Target<'_>,
         case: &Case,
-        folder: &Path,
-        wiretap: &Wiretap,
     ) -> anyhow::Result<(Vec<Record>, Vec<Answer>)> {
-        renew(folder)?;
-        let ended = self.drive(engine, case, folder, wiretap.port());
-        let answers = overheard(wiretap, folder)?;
-        let (status, code) = (ended?, exit_code(&case.expected));
-        ensure!(
-            status.code() == Some(code),
-            "the client ended with {status}: {}",
-            end_of(&folder.join("client.log"))
-        );
-        Ok((records(&folder.join("run.jsonl"))?, answers))
+        let folder = target.evidence.join(case.slug());
+        renew(&folder)?;
+        let ended = self.drive(target, case, &folder);
+        let answers = overheard(target.wiretap, &folder)?;
+        let (status, said) = (ended?, folder.join("client.log"));
+        let is_right = status.code() == Some(exit_code(&case.expected));
+        ensure!(is_right, "the client ended with {status}: {}", end_of(&said));
+        Ok((records(&folder.join(RUN_LOG))?, answers))
     }
 
-    fn drive(
-        &self,
-        engine: &Engine,
-        case: &Case,
-        folder: &Path,
-        port: u16,
-    ) -> anyhow::Result<ExitStatus> {
+    fn drive(&self, target: Target<'_>, case: &Case, folder: &Path) -> anyhow::Result<ExitStatus> {
         let said = File::create(folder.join("client.log"))?;
+        let url = format!("http://127.0.0.1:{}", target.wiretap.port());
         let mut client = Command::new(&self.program);
         client
             .current_dir(&self.workspace)
-            .args(["--backend", case.backend, "--base-url", &format!("http://127.0.0.1:{port}")])
-            .args(["--model", engine.model, "--tokenizer", "fixtures/tokenizers/gpt2"])
-            .arg("--disable-tqdm")
+            .args(["--backend", case.backend, "--base-url", &url, "--disable-tqdm"])
+            .args(["--model", target.engine.model, "--tokenizer", "fixtures/tokenizers/gpt2"])
             .args(&case.flags)
             .arg("--run-log")
-            .arg(folder.join("run.jsonl"))
+            .arg(folder.join(RUN_LOG))
             .arg("--output-file")
             .arg(folder.join("result.jsonl"))
             .stdout(said.try_clone()?)
             .stderr(said);
         ProcessGroup::spawn(&mut client)?.wait(LONGEST_RUN)
     }
+}
+
+fn cargo(workspace: &Path, line: &str) -> anyhow::Result<String> {
+    output(Command::new(env!("CARGO")).current_dir(workspace).args(line.split(' ')))
 }
 
 /// How the client ends, by its own table of exit codes.
@@ -148,11 +125,7 @@ fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Answer>> {
     Ok(answers)
 }
 
-fn uneven(records: &[Record], answers: &[Answer]) -> Option<String> {
-    let (logged, heard) = (records.len(), answers.len());
-    (logged != heard).then(|| format!("{logged} requests in the log, {heard} on the wire"))
-}
-
+const RUN_LOG: &str = "run.jsonl";
 const TOO_MANY_FAILED: i32 = 5;
 /// A run is eight short answers of a tiny model.
 const LONGEST_RUN: Duration = Duration::from_secs(300);

@@ -8,7 +8,16 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) backend: &'static str,
     pub(super) flags: Vec<&'static str>,
+    /// How many requests it makes, the warm-up's among them.
+    pub(super) requests: usize,
     pub(super) expected: Expected,
+}
+
+impl Case {
+    /// Its name as a folder's.
+    pub(super) fn slug(&self) -> String {
+        format!("{} {}", self.backend, self.name).replace(' ', "-")
+    }
 }
 
 /// What must come of a run.
@@ -48,6 +57,7 @@ pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
         name: refusal.name.to_owned(),
         backend: refusal.backend,
         flags: [RANDOM, &["--num-prompts", "2", "--warmup-requests", "0"], refusal.flags].concat(),
+        requests: 2,
         expected: Expected::Refusals(refusal),
     });
     answered.chain(refused).collect()
@@ -133,6 +143,7 @@ impl Shape {
             name: self.name.to_owned(),
             backend,
             flags: parts.flatten().copied().collect(),
+            requests: 9,
             expected: Expected::Answers(self.promises(engine, backend)),
         }
     }

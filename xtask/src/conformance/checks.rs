@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use super::answer::Answer;
-use super::case::{Expected, Promise};
+use super::case::{Case, Expected, Promise};
 use super::engine::Refusal;
 use super::record::{Outcome, Record};
 use super::times;
@@ -19,6 +19,15 @@ pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, 
     records.sort_by(|one, other| (&one.text, one.counts).cmp(&(&other.text, other.counts)));
     answers.sort_by(|one, other| (&one.text, one.counts).cmp(&(&other.text, other.counts)));
     records.into_iter().zip(answers).collect()
+}
+
+/// Whether requests are missing from the log or from the wire.
+pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[Answer]) -> Vec<String> {
+    let found = [
+        same("requests", &records.len(), &case.requests),
+        unless(records.len() == answers.len(), "the wire had more requests than the log, or less"),
+    ];
+    found.into_iter().flatten().collect()
 }
 
 /// Every way in which the pairs are not as expected.
@@ -202,6 +211,14 @@ mod tests {
         };
         assert_eq!((found("404: it does not exist"), found("404"),), (0, 1));
         assert_eq!(refused(refusal, &finished()), ["it was not refused"]);
+    }
+
+    #[test]
+    fn a_request_that_is_missing_is_a_fault() {
+        let case = super::super::case::cases(super::super::engine::ALL[0]).remove(0);
+        assert!(miscounted(&case, &vec![finished(); 9], &vec![answer(); 9]).is_empty());
+        assert_eq!(miscounted(&case, &vec![finished(); 9], &vec![answer(); 8]).len(), 1);
+        assert_eq!(miscounted(&case, &[], &[]), ["requests: the log has 0, it should be 9"]);
     }
 
     #[test]

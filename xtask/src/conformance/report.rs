@@ -35,6 +35,13 @@ impl EngineReport {
     }
 }
 
+impl CaseReport {
+    /// A run that gave nothing to compare.
+    pub(super) fn broken(case: Case, error: &anyhow::Error) -> Self {
+        Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")] }
+    }
+}
+
 /// One run as a line.
 pub(super) fn line(report: &CaseReport) -> String {
     let CaseReport { case, pairs, faults } = report;
