@@ -34,10 +34,11 @@ pub fn chat_events(tokens: usize) -> Vec<Vec<u8>> {
 fn payload(route: Route, words: &[&str], token: usize) -> String {
     let word = words[token % words.len()];
     match route {
-        // SGLang repeats the whole text with every token.
+        // SGLang repeats all text and all ids with every token.
         Route::Generate => format!(
-            r#"{{"text":"{text}","output_ids":[{token}],"meta_info":{{"id":"{ID}","finish_reason":null,"prompt_tokens":1024,"weight_version":"default","total_retractions":0,"completion_tokens":{count},"cached_tokens":0}}}}"#,
+            r#"{{"text":"{text}","output_ids":{ids:?},"meta_info":{{"id":"{ID}","finish_reason":null,"prompt_tokens":1024,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":{count},"cached_tokens":0}}}}"#,
             text = text(words, token + 1),
+            ids = vec![44_007; token + 1],
             count = token + 1,
         ),
         Route::Completions => format!(
@@ -59,7 +60,7 @@ const ID: &str = "7f3c9a1e5b2d4c8f9e0a6b1d3c5f7a9b";
 #[cfg(test)]
 mod tests {
     use servemark::backends::{Backend, Decoder};
-    use servemark::core::{Phase, Recorder, Sample, Stamp};
+    use servemark::core::{Finish, Phase, Recorder, Sample, Stamp};
     use servemark::sse::Event;
 
     use super::*;
@@ -74,6 +75,9 @@ mod tests {
             decoder.event(event, &mut recorder.at(Stamp::ZERO)).unwrap();
         }
         assert_eq!(recorder.pieces(), 10);
+        let record = recorder.finish(Ok(Finish::default()), Stamp::ZERO);
+        let expected: String = serde_json::from_str(&format!("\"{}\"", text(words, 10))).unwrap();
+        assert_eq!(record.text, expected);
     }
 
     #[test]
