@@ -1,8 +1,8 @@
 //! Servemark, embedded: execute a benchmark plan, or compose the crates yourself.
 //!
-//! [`execute`] runs a whole [`BenchPlan`]: it waits for the server, draws the samples, warms up,
-//! measures, and gives back the [`RunLog`](core::RunLog), which [`write_tables`] scores. The parts are re-exported
-//! under their own names for a harness of one's own.
+//! [`execute`] runs a whole [`BenchPlan`](plan::BenchPlan): it waits for the server, draws the
+//! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`write_tables`]
+//! scores. The parts are re-exported under their own names for a harness of one's own.
 //!
 //! # A backend of one's own
 //!
