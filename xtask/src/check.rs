@@ -11,13 +11,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
     tidy::run()?;
     cargo(&["fmt", "--all", "--check"])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
     cargo(&["test", "--workspace", "--locked"])
 }
 
 fn cargo(args: &[&str]) -> anyhow::Result<()> {
     let line = format!("cargo {}", args.join(" "));
     announce(&line);
-    let status = Command::new(env!("CARGO")).args(args).status().with_context(|| line.clone())?;
+    let mut command = Command::new(env!("CARGO"));
+    command.args(args).env("RUSTDOCFLAGS", "-D warnings");
+    let status = command.status().with_context(|| line.clone())?;
     ensure!(status.success(), "{line} failed");
     Ok(())
 }

@@ -48,8 +48,8 @@ struct Flags {
     /// The accepted length of speculative decoding that the server tells of itself.
     #[arg(long, value_name = "TOKENS")]
     accept_length: Option<f64>,
-    /// Something that goes wrong, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:500/10, cut@5/3,
-    /// stall@5:2s. May be given several times; a wrong NAME is answered with the list of them.
+    /// Something that goes wrong: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be
+    /// given several times; a wrong name is answered with the list of them.
     #[arg(long, value_name = "FAULT")]
     fault: Vec<Fault>,
     /// Write what was sent, and when, to this file at the end, one line of JSON per request.
