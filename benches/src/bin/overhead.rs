@@ -1,9 +1,9 @@
 //! What the client costs and how far it errs: the overhead study's program.
 
-use std::io::{Write, stderr, stdout};
-
 #[cfg(target_os = "linux")]
 fn main() -> anyhow::Result<()> {
+    use std::io::{Write, stderr, stdout};
+
     use anyhow::Context;
     use servemark::client::raise_nofile;
     use servemark_benches::overhead::{Options, measure, serve, write_report};
