@@ -1,7 +1,10 @@
 //! The loop that sends.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use servemark_core::{Finish, Phase, Recorder, RequestError, Sample, Stamp, Transport};
@@ -172,11 +175,20 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         call: T::Prepared,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        tokio::select! {
-            biased;
-            outcome = self.transport.execute(call, recorder) => outcome,
-            () = self.stop.reached(Stop::Now) => Err(cancelled()),
-        }
+        let mut work = pin!(self.transport.execute(call, recorder));
+        let mut stop = pin!(self.stop.reached(Stop::Now));
+        let mut listening = false;
+        poll_fn(|cx| {
+            if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
+                return Poll::Ready(outcome);
+            }
+            // This runs once per chunk. Having asked to be woken, it is enough to look.
+            if std::mem::replace(&mut listening, true) && !self.stop.is(Stop::Now) {
+                return Poll::Pending;
+            }
+            stop.as_mut().poll(cx).map(|()| Err(cancelled()))
+        })
+        .await
     }
 }
 
