@@ -6,10 +6,10 @@ use servemark_core::{
 use servemark_plan::BenchPlan;
 use servemark_runner::Stop;
 
+use crate::Session;
 use crate::audience::News;
 use crate::server::Server;
 use crate::stage::Measured;
-use crate::{ExecuteError, Session};
 
 /// Asks the server about itself, and the simulator for the truth.
 pub(crate) async fn ask(
@@ -38,21 +38,27 @@ pub(crate) async fn ask(
     footer
 }
 
-/// Counts every output again with our tokenizer, on all cores.
+/// Counts every output again with our tokenizer, on all cores. A tokenizer that fails costs the
+/// run these counts and nothing else.
 pub(crate) fn count(
     session: &Session,
     tokenizer: &dyn Tokenizer,
     records: &[RequestRecord],
-) -> Result<Vec<Retokenized>, ExecuteError> {
+) -> Vec<Retokenized> {
     let measured: Vec<&RequestRecord> =
         records.iter().filter(|record| record.phase == Phase::Measure).collect();
-    let counts =
-        parallel::map("counting output tokens", &measured, session.audience.as_ref(), |record| {
-            recount(tokenizer, record)
-        });
-    let mut counts = counts.into_iter().collect::<Result<Vec<_>, TokenizerError>>()?;
+    let progress = session.audience.as_ref();
+    let counts = parallel::map("counting output tokens", &measured, progress, |record| {
+        recount(tokenizer, record)
+    });
+    let counts: Result<Vec<Retokenized>, TokenizerError> = counts.into_iter().collect();
+    let mut counts = counts.unwrap_or_else(|error| {
+        let reason = error.to_string();
+        session.tell(&News::Missed { what: "count the output tokens again", reason });
+        Vec::new()
+    });
     counts.sort_by_key(|count| count.index);
-    Ok(counts)
+    counts
 }
 
 /// The pieces are counted one by one as well: where the wire gives no counts, that is how many
