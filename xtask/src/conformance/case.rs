@@ -51,7 +51,10 @@ pub(super) enum Promise {
 /// Every run for an engine.
 pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
     let answered = engine.backends.iter().flat_map(|backend| {
-        SHAPES.iter().filter(|shape| shape.fits(backend)).map(|shape| shape.case(engine, backend))
+        SHAPES
+            .iter()
+            .filter(|shape| shape.fits(engine, backend))
+            .map(|shape| shape.case(engine, backend))
     });
     let refused = engine.refusals.iter().map(|refusal| Case {
         name: refusal.name.to_owned(),
@@ -119,14 +122,14 @@ const VARIED_GENERATE: &[&str] = &[
 ];
 
 impl Shape {
-    fn fits(&self, backend: &str) -> bool {
+    fn fits(&self, engine: &Engine, backend: &str) -> bool {
         match self.flags.last() {
             // The client takes it with this backend alone, as SGLang's does.
             Some(&IDS) => backend == "sglang",
             // Of the engines only SGLang flushes without being started for it, and only here does
             // it say what it had in its cache.
             Some(&FLUSHED) => is_generate(backend),
-            Some(&LOGPROBS) => !is_chat(backend),
+            Some(&LOGPROBS) => engine.takes_logprobs && !is_chat(backend),
             // `/generate` tells its counts unasked, so not asking for them is nothing new.
             Some(&RANDOM) => !is_generate(backend),
             _ => true,

@@ -26,6 +26,8 @@ pub(super) struct Engine {
     /// The backends that it speaks.
     pub(super) backends: &'static [&'static str],
     pub(super) honours_ignore_eos: bool,
+    /// It takes log-probabilities as a number of likeliest tokens.
+    pub(super) takes_logprobs: bool,
     pub(super) refusals: &'static [Refusal],
 }
 
@@ -58,14 +60,25 @@ const MLX: Engine = Engine {
     model: "default_model",
     backends: &["vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat"],
     honours_ignore_eos: false,
-    refusals: &[Refusal {
-        name: "unknown model",
-        backend: "vllm-chat",
-        flags: &["--served-model-name", "no-such-model"],
-        status: 404,
-        kind: "status",
-        says: "Cannot find",
-    }],
+    takes_logprobs: false,
+    refusals: &[
+        Refusal {
+            name: "unknown model",
+            backend: "vllm-chat",
+            flags: &["--served-model-name", "no-such-model"],
+            status: 404,
+            kind: "status",
+            says: "Cannot find",
+        },
+        Refusal {
+            name: "log-probabilities",
+            backend: "vllm",
+            flags: &["--return-logprob", "--top-logprobs-num", "2"],
+            status: 400,
+            kind: "status",
+            says: "logprobs must be of type bool",
+        },
+    ],
 };
 
 const SGLANG: Engine = Engine {
@@ -106,6 +119,7 @@ const SGLANG: Engine = Engine {
     model: "tiny",
     backends: &["sglang", "sglang-native", "sglang-oai", "sglang-oai-chat"],
     honours_ignore_eos: true,
+    takes_logprobs: true,
     refusals: &[
         Refusal {
             name: "bad sampling parameter",
@@ -159,6 +173,7 @@ const VLLM: Engine = Engine {
     model: "tiny",
     backends: &["vllm", "vllm-chat"],
     honours_ignore_eos: true,
+    takes_logprobs: true,
     refusals: &[
         Refusal {
             name: "unknown model",
