@@ -46,7 +46,7 @@ impl Exchange {
         observer.connected(cost);
         let mut since = pool.clock().now();
         let mut sending = send(&mut link, request, since, watch, observer).await?;
-        if cost == Connection::Reused
+        if !matches!(cost, Connection::New { .. })
             && let Sending::NeverLeft(request, _) = sending
         {
             let (fresh, cost) = connect(pool.fresh(), pool, watch).await?;

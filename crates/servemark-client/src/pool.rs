@@ -56,7 +56,7 @@ impl Pool {
     pub(crate) async fn checkout(&self) -> Result<(Link, Connection), ClientError> {
         match self.target.http_version() {
             HttpVersion::Http1 => match self.pop() {
-                Some(link) => Ok((link, Connection::Reused)),
+                Some(waiting) => Ok(waiting),
                 None => self.open().await,
             },
             HttpVersion::Http2 => self.stream().await,
@@ -112,12 +112,16 @@ impl Pool {
         Ok(())
     }
 
-    fn pop(&self) -> Option<Link> {
+    fn pop(&self) -> Option<(Link, Connection)> {
         let now = self.clock.now();
         let mut idle = self.idle();
         while let Some(Idle { link, since }) = idle.pop() {
             if is_young(since, now) && !link.is_closed() {
-                return Some(link);
+                let used_before = since.is_some();
+                return Some((
+                    link,
+                    if used_before { Connection::Reused } else { Connection::Ahead },
+                ));
             }
         }
         None

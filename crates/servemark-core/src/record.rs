@@ -117,7 +117,9 @@ impl From<&Sample> for Planned {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Connection {
-    /// It was open already.
+    /// It was opened before the measurement, for this request or any other.
+    Ahead,
+    /// It had carried a request before.
     Reused,
     /// It was opened for this request.
     New {

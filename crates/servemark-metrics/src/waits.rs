@@ -18,7 +18,9 @@ pub struct Waits {
     pub send_lag: Summary,
     /// Opening a connection, name look-up and TLS included; only requests that opened one.
     pub connect: Summary,
-    /// Requests on a connection that was open already.
+    /// Requests on a connection that was opened before the measurement and had carried nothing.
+    pub ahead_connections: usize,
+    /// Requests on a connection that had carried another.
     pub reused_connections: usize,
 }
 
@@ -27,12 +29,15 @@ impl Waits {
         let summary = |of: fn(&RequestRecord) -> Option<f64>| {
             Summary::of(&log.measured().filter_map(of).collect::<Vec<_>>(), policy)
         };
-        let reused = |record: &&RequestRecord| record.connection == Some(Connection::Reused);
+        let on = |connection: Connection| {
+            log.measured().filter(|record| record.connection == Some(connection)).count()
+        };
         Self {
             queue: summary(queue_wait),
             send_lag: summary(send_lag),
             connect: summary(connect),
-            reused_connections: log.measured().filter(reused).count(),
+            ahead_connections: on(Connection::Ahead),
+            reused_connections: on(Connection::Reused),
         }
     }
 }

@@ -156,7 +156,7 @@ async fn connections_can_be_opened_ahead() {
     let server = RawServer::answering(stream(&["a"])).await;
     let transport = transport(&server.spec());
     transport.preconnect(100).await.unwrap();
-    assert_eq!(ask(&transport).await.connection, Some(Connection::Reused));
+    assert_eq!(ask(&transport).await.connection, Some(Connection::Ahead));
     while server.accepted() < 100 {
         tokio::task::yield_now().await;
     }

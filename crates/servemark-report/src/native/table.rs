@@ -240,7 +240,11 @@ fn load(table: &mut Table, metrics: &Metrics) {
 
 fn connections(metrics: &Metrics) -> String {
     let waits = &metrics.waits;
-    format!("{} opened, {} reused", waits.connect.samples, waits.reused_connections)
+    let (opened, reused) = (waits.connect.samples, waits.reused_connections);
+    match waits.ahead_connections {
+        0 => format!("{opened} opened, {reused} reused"),
+        ahead => format!("{ahead} opened ahead, {opened} opened, {reused} reused"),
+    }
 }
 
 fn goodput(table: &mut Table, goodput: &Goodput) {
