@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::report::SglangOptions;
-use servemark::{ExecuteError, ExitCode, Run, Session, execute, stop_on_ctrl_c, verdict};
+use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, stop_on_ctrl_c, verdict};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
 use crate::screen::{self, Screen};
@@ -35,11 +35,11 @@ fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
     }
     let live = Arc::default();
     let screen = Screen::new(parsed.progress, Arc::clone(&live));
-    let mut session = Session::new(Arc::new(screen));
-    session.live = live;
-    session.credentials = parsed.credentials;
-    stop_on_ctrl_c(session.clone())?;
-    let run = execute(&parsed.plan, &session)?;
+    let mut context = RunContext::new(Arc::new(screen));
+    context.live = live;
+    context.credentials = parsed.credentials;
+    stop_on_ctrl_c(context.clone())?;
+    let run = execute(&parsed.plan, &context)?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 

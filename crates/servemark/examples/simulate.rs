@@ -11,7 +11,7 @@ use servemark::mock::MockSpec;
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
-use servemark::{Session, execute, write_tables};
+use servemark::{RunContext, execute, write_tables};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = MockSpec::new(Duration::from_millis(50), Duration::from_millis(10));
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         WorkloadSpec::new(DatasetSpec::Random(prompts), 200),
         LoadSpec::new(ArrivalSpec::at_rate(100.0)?),
     );
-    let run = execute(&plan, &Session::new(Arc::new(NoProgress)))?;
+    let run = execute(&plan, &RunContext::new(Arc::new(NoProgress)))?;
     write_tables(&run.log, &plan.scoring, &mut stdout())?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use servemark_core::{
 use servemark_plan::BenchPlan;
 use servemark_runner::Stop;
 
-use crate::Session;
+use crate::RunContext;
 use crate::audience::News;
 use crate::server::Server;
 use crate::stage::Measured;
@@ -14,14 +14,14 @@ use crate::stage::Measured;
 /// Asks the server about itself, and the simulator for the truth.
 pub(crate) async fn ask(
     plan: &BenchPlan,
-    session: &Session,
+    context: &RunContext,
     server: &Server,
     measured: Measured,
 ) -> Footer {
     let mut footer = Footer::default();
     footer.ended = measured.ended;
     footer.client = Some(measured.cost);
-    footer.interrupted = session.stop.signal().is(Stop::Drain);
+    footer.interrupted = context.stop.signal().is(Stop::Drain);
     footer.truth = server.take_truth();
     match server.control.server_info().await {
         Ok(info) => {
@@ -31,7 +31,7 @@ pub(crate) async fn ask(
         // Only SGLang's servers have this route.
         Err(error) if plan.backend.is_sglang() => {
             let reason = error.to_string();
-            session.tell(&News::Missed { what: "ask the server about itself", reason });
+            context.tell(&News::Missed { what: "ask the server about itself", reason });
         }
         Err(_) => {}
     }
@@ -41,20 +41,20 @@ pub(crate) async fn ask(
 /// Counts every output again with our tokenizer, on all cores. A tokenizer that fails costs the
 /// run these counts and nothing else.
 pub(crate) fn count(
-    session: &Session,
+    context: &RunContext,
     tokenizer: &dyn Tokenizer,
     records: &[RequestRecord],
 ) -> Vec<Retokenized> {
     let measured: Vec<&RequestRecord> =
         records.iter().filter(|record| record.phase == Phase::Measure).collect();
-    let progress = session.audience.as_ref();
+    let progress = context.audience.as_ref();
     let counts = parallel::map("counting output tokens", &measured, progress, |record| {
         recount(tokenizer, record)
     });
     let counts: Result<Vec<Retokenized>, TokenizerError> = counts.into_iter().collect();
     let mut counts = counts.unwrap_or_else(|error| {
         let reason = error.to_string();
-        session.tell(&News::Missed { what: "count the output tokens again", reason });
+        context.tell(&News::Missed { what: "count the output tokens again", reason });
         Vec::new()
     });
     counts.sort_by_key(|count| count.index);

@@ -8,7 +8,7 @@ use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
 
 use crate::audience::News;
 use crate::server::Server;
-use crate::{ExecuteError, Session};
+use crate::{ExecuteError, RunContext};
 
 /// The names that a run goes by.
 #[derive(Clone, Debug)]
@@ -40,12 +40,12 @@ impl TokenizerSource {
 /// Asks the server for what the plan does not name.
 pub(crate) async fn names(
     plan: &BenchPlan,
-    session: &Session,
+    context: &RunContext,
     server: &Server,
 ) -> Result<Names, ExecuteError> {
     let model = match &plan.model.name {
         Some(name) => name.clone(),
-        None => first_model(session, server).await?,
+        None => first_model(context, server).await?,
     };
     let tokenizer = tokenizer_source(plan, server, &model).await;
     let served = plan.model.served_name.clone().unwrap_or(model);
@@ -60,12 +60,12 @@ pub(crate) fn tokenizer(source: &TokenizerSource) -> Result<Box<dyn Tokenizer>, 
     }))
 }
 
-async fn first_model(session: &Session, server: &Server) -> Result<String, ExecuteError> {
+async fn first_model(context: &RunContext, server: &Server) -> Result<String, ExecuteError> {
     let models = server.control.models().await.map_err(ExecuteError::NotReady)?;
     let Some(name) = models.into_iter().next() else {
         return Err(ExecuteError::NoModel { url: server.url() });
     };
-    session.audience.tell(&News::ModelFound { name: &name });
+    context.audience.tell(&News::ModelFound { name: &name });
     Ok(name)
 }
 

@@ -7,7 +7,7 @@ use servemark_schedule::Schedule;
 
 use crate::audience::News;
 use crate::server::Server;
-use crate::{ExecuteError, Session};
+use crate::{ExecuteError, RunContext};
 
 /// What is sent, and when.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ pub(crate) struct Load {
 /// order of SGLang's one global state, so both are its own for the same seed.
 pub(crate) fn load(
     plan: &BenchPlan,
-    session: &Session,
+    context: &RunContext,
     server: &Server,
     tokenizer: &dyn Tokenizer,
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
-    let samples = samples(plan, session, tokenizer, &mut random)?;
+    let samples = samples(plan, context, tokenizer, &mut random)?;
     let schedule = plan.load.arrivals.schedule(samples.len(), &mut random);
     let samples = if server.is_simulated() { numbered(samples) } else { samples };
     Ok(Load { samples, schedule })
@@ -33,13 +33,13 @@ pub(crate) fn load(
 
 fn samples(
     plan: &BenchPlan,
-    session: &Session,
+    context: &RunContext,
     tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
 ) -> Result<Vec<Sample>, ExecuteError> {
-    let audience = session.audience.as_ref();
-    let mut context = DrawContext::new(tokenizer, random, audience);
-    let draw = plan.workload.dataset.draw(plan.workload.requests, &mut context)?;
+    let audience = context.audience.as_ref();
+    let mut drawing = DrawContext::new(tokenizer, random, audience);
+    let draw = plan.workload.dataset.draw(plan.workload.requests, &mut drawing)?;
     audience.tell(&News::Drawn { summary: draw.summary, skipped: draw.skipped.as_ref() });
     if draw.samples.is_empty() {
         let reason = "every row was left out; see the limits on lengths".to_owned();

@@ -10,7 +10,7 @@ use crate::discover::{self, Names};
 use crate::journal::Journal;
 use crate::server::Server;
 use crate::stage::Stage;
-use crate::{ExecuteError, Session, afterwards, draw, facts};
+use crate::{ExecuteError, RunContext, afterwards, draw, facts};
 
 /// A run that came to its end, by itself or because it was stopped.
 #[derive(Debug)]
@@ -26,40 +26,44 @@ pub struct Run {
 
 /// Runs a plan, from waiting for the server to the closed run log, on a runtime of its own on the
 /// calling thread.
-pub fn execute(plan: &BenchPlan, session: &Session) -> Result<Run, ExecuteError> {
+pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     plan.check()?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(ExecuteError::Machine)?
-        .block_on(run(plan, session))
+        .block_on(run(plan, context))
 }
 
-async fn run(plan: &BenchPlan, session: &Session) -> Result<Run, ExecuteError> {
+async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     let clock = MonotonicClock::start();
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
-    let server = Server::reach(plan, session, clock)?;
-    let names = session.unless_stopped(meet(plan, session, &server)).await?;
+    let server = Server::reach(plan, context, clock)?;
+    let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let tokenizer = discover::tokenizer(&names.tokenizer)?;
-    let load = draw::load(plan, session, &server, tokenizer.as_ref())?;
+    let load = draw::load(plan, context, &server, tokenizer.as_ref())?;
     let header = facts::header(clock_started, plan, &server, &names, &load);
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, session.live.clone())?;
-    let stage = Stage { plan, session, server: &server, names: &names, load: &load };
+    let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
+    let stage = Stage { plan, context, server: &server, names: &names, load: &load };
     let measured = stage.perform(clock, &journal).await?;
     let closing = journal.close();
-    let mut footer = afterwards::ask(plan, session, &server, measured).await;
-    footer.retokenized = afterwards::count(session, tokenizer.as_ref(), &closing.records);
+    let mut footer = afterwards::ask(plan, context, &server, measured).await;
+    footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing.records);
     let (log, run_log_error) = closing.finish(footer);
     Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error })
 }
 
 /// Waits for the server and asks it what the plan does not say.
-async fn meet(plan: &BenchPlan, session: &Session, server: &Server) -> Result<Names, ExecuteError> {
+async fn meet(
+    plan: &BenchPlan,
+    context: &RunContext,
+    server: &Server,
+) -> Result<Names, ExecuteError> {
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
-        session.tell(&News::WaitingForServer { url: &server.url(), patience });
+        context.tell(&News::WaitingForServer { url: &server.url(), patience });
         let after = server.control.wait_ready("/v1/models", patience).await;
-        session.tell(&News::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
+        context.tell(&News::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
-    discover::names(plan, session, server).await
+    discover::names(plan, context, server).await
 }

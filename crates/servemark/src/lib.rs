@@ -87,6 +87,7 @@
 
 mod afterwards;
 mod audience;
+mod context;
 mod discover;
 mod draw;
 mod error;
@@ -95,15 +96,14 @@ mod facts;
 mod journal;
 mod score;
 mod server;
-mod session;
 mod stage;
 mod stop_key;
 
 pub use audience::{Audience, Live, News, Profiler};
+pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
 pub use score::{append_result, scoring_of, verdict, write_tables};
-pub use session::Session;
 pub use stop_key::stop_on_ctrl_c;
 
 pub use servemark_backends as backends;

@@ -6,7 +6,7 @@ use servemark_mock::MockServer;
 use servemark_plan::{BenchPlan, ServerSpec};
 
 use crate::audience::News;
-use crate::{ExecuteError, Session};
+use crate::{ExecuteError, RunContext};
 
 /// Whoever is asked.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Server {
     /// target, and gets ready to speak. Nothing is sent yet.
     pub(crate) fn reach(
         plan: &BenchPlan,
-        session: &Session,
+        context: &RunContext,
         clock: MonotonicClock,
     ) -> Result<Self, ExecuteError> {
         raise_nofile().map_err(ExecuteError::Target)?;
@@ -30,7 +30,7 @@ impl Server {
             ServerSpec::Simulated(spec) => Some(MockServer::start(spec.clone())?),
             _ => None,
         };
-        let target = target_of(plan, session, simulator.as_ref())?;
+        let target = target_of(plan, context, simulator.as_ref())?;
         let control = ServerControl::new(target.clone(), clock);
         Ok(Self { target, control, simulator })
     }
@@ -72,17 +72,17 @@ fn check_capacity(plan: &BenchPlan) -> Result<(), ExecuteError> {
 
 fn target_of(
     plan: &BenchPlan,
-    session: &Session,
+    context: &RunContext,
     simulator: Option<&MockServer>,
 ) -> Result<Target, ExecuteError> {
     let spec = match (&plan.server, simulator) {
         (ServerSpec::At(spec), _) => spec.clone(),
         (_, Some(simulator)) => {
             let url = simulator.base_url();
-            session.audience.tell(&News::Simulating { url: &url });
+            context.audience.tell(&News::Simulating { url: &url });
             TargetSpec::new(url.parse().map_err(ExecuteError::Target)?)
         }
         _ => unreachable!("whatever is not simulated is at an address"),
     };
-    Target::new(&spec, session.credentials.clone()).map_err(ExecuteError::Target)
+    Target::new(&spec, context.credentials.clone()).map_err(ExecuteError::Target)
 }

@@ -14,12 +14,12 @@ use crate::discover::Names;
 use crate::draw::Load;
 use crate::journal::Journal;
 use crate::server::{self, Server};
-use crate::{ExecuteError, Session};
+use crate::{ExecuteError, RunContext};
 
 /// All that is on stage while requests are sent.
 pub(crate) struct Stage<'a> {
     pub(crate) plan: &'a BenchPlan,
-    pub(crate) session: &'a Session,
+    pub(crate) context: &'a RunContext,
     pub(crate) server: &'a Server,
     pub(crate) names: &'a Names,
     pub(crate) load: &'a Load,
@@ -46,9 +46,9 @@ impl Stage<'_> {
         let backend = self.plan.wire.clone().with_model(self.names.served.clone()).build();
         let transport = Arc::new(HttpTransport::new(self.server.target.clone(), backend, clock));
         let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
-        let stop = self.session.stop.signal();
+        let stop = self.context.stop.signal();
         let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
-        self.session.unless_stopped(self.set(&runner, &transport)).await?;
+        self.context.unless_stopped(self.set(&runner, &transport)).await?;
         let cost = self.measure(clock, &runner, &transport).await;
         let ended = clock.now();
         self.stop_profiler().await;
@@ -83,14 +83,14 @@ impl Stage<'_> {
         if requests == 0 {
             return Ok(());
         }
-        self.session.tell(&News::WarmingUp { requests });
+        self.context.tell(&News::WarmingUp { requests });
         let outcomes = runner.warm_up(transport, &self.load.samples[0], warmup).await;
         let mut errors: Vec<RequestError> = outcomes.into_iter().filter_map(Result::err).collect();
         let failed = errors.len();
         match errors.pop() {
             Some(error) if failed == requests => Err(ExecuteError::Warmup(error)),
             _ => {
-                self.session.tell(&News::WarmedUp { requests, failed });
+                self.context.tell(&News::WarmedUp { requests, failed });
                 Ok(())
             }
         }
@@ -100,7 +100,7 @@ impl Stage<'_> {
         let Some(timeout) = self.plan.control.flush_cache else { return Ok(()) };
         let route = self.plan.backend.flush_path(timeout);
         self.server.control.flush_cache(&route).await.map_err(ExecuteError::Flush)?;
-        self.session.tell(&News::CacheFlushed);
+        self.context.tell(&News::CacheFlushed);
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Stage<'_> {
         let body = profile.start.clone().into();
         let started = self.server.control.start_profile(&body).await;
         if self.missed("start the profiler", &started) {
-            self.session.tell(&News::Profiler(Profiler::Started));
+            self.context.tell(&News::Profiler(Profiler::Started));
         }
     }
 
@@ -118,7 +118,7 @@ impl Stage<'_> {
         let Some(body) = profile.and_then(|profile| profile.stop.clone()) else { return };
         let stopped = self.server.control.stop_profile(&body.into()).await;
         if self.missed("stop the profiler", &stopped) {
-            self.session.tell(&News::Profiler(Profiler::Stopped));
+            self.context.tell(&News::Profiler(Profiler::Stopped));
         }
     }
 
@@ -129,20 +129,20 @@ impl Stage<'_> {
         transport: &Transport,
     ) -> ClientCost {
         let Load { samples, schedule } = self.load;
-        self.session.tell(&News::Measuring { requests: samples.len() });
-        self.session.live.measure(true);
+        self.context.tell(&News::Measuring { requests: samples.len() });
+        self.context.live.measure(true);
         let meter = CostMeter::start(&clock);
         runner.measure(transport, samples, schedule).await;
         let cost = meter.stop(&clock);
-        self.session.live.measure(false);
-        self.session.tell(&News::Measured);
+        self.context.live.measure(false);
+        self.context.tell(&News::Measured);
         cost
     }
 
     /// Tells of something that the run can do without. Says whether it worked.
     fn missed(&self, what: &'static str, done: &Result<(), ClientError>) -> bool {
         if let Err(error) = done {
-            self.session.tell(&News::Missed { what, reason: error.to_string() });
+            self.context.tell(&News::Missed { what, reason: error.to_string() });
         }
         done.is_ok()
     }

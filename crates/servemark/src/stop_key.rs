@@ -4,20 +4,20 @@ use std::process::exit;
 
 use servemark_runner::Stop;
 
-use crate::{ExecuteError, ExitCode, News, Session};
+use crate::{ExecuteError, ExitCode, News, RunContext};
 
 /// Lets Ctrl-C stop the run: once to send no more and report what comes back, twice to report at
 /// once. Outside the measurement there is nothing to report, and the second time ends the program.
 ///
 /// It listens on a thread of its own, so it works while samples are drawn, too.
-pub fn stop_on_ctrl_c(session: Session) -> Result<(), ExecuteError> {
+pub fn stop_on_ctrl_c(context: RunContext) -> Result<(), ExecuteError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .map_err(ExecuteError::Machine)?;
     let listen = async move {
         while tokio::signal::ctrl_c().await.is_ok() {
-            stop(&session);
+            stop(&context);
         }
     };
     std::thread::Builder::new()
@@ -27,13 +27,13 @@ pub fn stop_on_ctrl_c(session: Session) -> Result<(), ExecuteError> {
         .map_err(ExecuteError::Machine)
 }
 
-fn stop(session: &Session) {
-    let asked_before = session.stop.level();
-    let level = session.stop.escalate();
-    if asked_before == Stop::Now || (level == Stop::Now && !session.live.is_measuring()) {
+fn stop(context: &RunContext) {
+    let asked_before = context.stop.level();
+    let level = context.stop.escalate();
+    if asked_before == Stop::Now || (level == Stop::Now && !context.live.is_measuring()) {
         quit();
     }
-    session.tell(&News::Stopping { level, in_flight: session.live.in_flight() });
+    context.tell(&News::Stopping { level, in_flight: context.live.in_flight() });
 }
 
 #[expect(clippy::exit, reason = "the user asked twice, and all that is finished is on disk")]

@@ -13,7 +13,7 @@ use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
-use servemark::{ExecuteError, ExitCode, Run, Session, execute, verdict, write_tables};
+use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, verdict, write_tables};
 
 fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
@@ -29,7 +29,7 @@ fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
 }
 
 fn run(plan: &BenchPlan) -> Result<Run, ExecuteError> {
-    execute(plan, &Session::new(Arc::new(NoProgress)))
+    execute(plan, &RunContext::new(Arc::new(NoProgress)))
 }
 
 fn tables(log: &RunLog, plan: &BenchPlan) -> String {

@@ -11,7 +11,7 @@ use crate::audience::{Audience, Live, News};
 /// What a run is given besides its plan.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Session {
+pub struct RunContext {
     /// What the server wants to see.
     pub credentials: Credentials,
     /// Who watches.
@@ -22,7 +22,7 @@ pub struct Session {
     pub stop: StopHandle,
 }
 
-impl Session {
+impl RunContext {
     /// A run that `audience` watches, with no credentials.
     pub fn new(audience: Arc<dyn Audience>) -> Self {
         Self {
@@ -51,8 +51,8 @@ impl Session {
     }
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for RunContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("live", &self.live).finish_non_exhaustive()
+        f.debug_struct("RunContext").field("live", &self.live).finish_non_exhaustive()
     }
 }
