@@ -142,7 +142,7 @@ impl ServerControl {
 
     fn not_ready(&self, patience: Duration, last: ClientError) -> ClientError {
         let base = self.pool.target().base_url();
-        let message = format!("{base} was not ready within {patience:?}; is the server running?");
+        let message = format!("{base} was not ready within {patience:?}");
         ClientError::new(ClientErrorKind::Timeout, message).caused_by(last)
     }
 
