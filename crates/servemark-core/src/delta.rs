@@ -150,11 +150,6 @@ impl DeltaLog {
         self.at.first().copied()
     }
 
-    /// When the last piece arrived.
-    pub fn last_at(&self) -> Option<Stamp> {
-        self.at.last().copied()
-    }
-
     /// The pieces in order of arrival.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = DeltaRow> + '_ {
         // A column that was left out of a file stands for its default in every row.

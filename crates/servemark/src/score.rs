@@ -47,10 +47,9 @@ pub fn verdict(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     if log.footer().is_some_and(|footer| footer.interrupted) {
         return ExitCode::Interrupted;
     }
-    let (all, failed) = log.measured().fold((0, 0), |(all, failed), record| {
-        (all + 1, failed + usize::from(!record.is_success()))
-    });
-    let share = failed as f64 / f64::from(u32::try_from(all).unwrap_or(u32::MAX)).max(1.0);
+    let all = log.measured().count();
+    let failed = log.measured().filter(|record| !record.is_success()).count();
+    let share = failed as f64 / all.max(1) as f64;
     if share > scoring.tolerated_failures { ExitCode::TooManyFailed } else { ExitCode::Ok }
 }
 
