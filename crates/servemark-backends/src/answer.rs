@@ -1,7 +1,13 @@
 //! What a decoder remembers of an answer, whatever the dialect: whether there was output, whether
 //! it came to its end, and how far the server has counted.
 
+use std::ops::ControlFlow;
+
 use servemark_core::{Delta, ErrorKind, RequestError, Sample, Sink};
+use servemark_sse::Event;
+
+use crate::Flow;
+use crate::wire::Frame;
 
 /// What is remembered of an answer, with a dialect's own state `S` for each of its `n` choices.
 #[derive(Clone, Debug)]
@@ -56,6 +62,21 @@ impl<S: Default> Answer<S> {
             return Err(RequestError::new(ErrorKind::InStream, format!("{reason}: {why}")));
         }
         Ok(())
+    }
+
+    /// Looks at an event of the stream: the JSON in it, or what an event without any means.
+    pub(crate) fn event<'e>(
+        &mut self,
+        event: Event<'e>,
+    ) -> Result<ControlFlow<Flow, &'e [u8]>, RequestError> {
+        Ok(match Frame::of_event(event)? {
+            Frame::Blank => ControlFlow::Break(Flow::Continue),
+            Frame::Done => {
+                self.over();
+                ControlFlow::Break(Flow::Done)
+            }
+            Frame::Json(json) => ControlFlow::Continue(json),
+        })
     }
 
     /// The dialect's end mark was read, or the answer is a document and so is read at once.

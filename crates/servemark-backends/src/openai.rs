@@ -6,6 +6,8 @@
 
 mod chunk;
 
+use std::ops::ControlFlow;
+
 use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
@@ -53,13 +55,9 @@ impl OpenAiDecoder {
 
 impl Decoder for OpenAiDecoder {
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
-        match Frame::of_event(event)? {
-            Frame::Blank => Ok(Flow::Continue),
-            Frame::Done => {
-                self.answer.over();
-                Ok(Flow::Done)
-            }
-            Frame::Json(json) => self.chunk(json, out).map(|()| Flow::Continue),
+        match self.answer.event(event)? {
+            ControlFlow::Continue(json) => self.chunk(json, out).map(|()| Flow::Continue),
+            ControlFlow::Break(flow) => Ok(flow),
         }
     }
 

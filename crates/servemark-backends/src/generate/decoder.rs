@@ -3,6 +3,8 @@
 //! Every frame tells the counts of the whole answer so far, so every piece has its token count.
 //! What is in a frame is the `part` module's business, what of its text is new the `text` module's.
 
+use std::ops::ControlFlow;
+
 use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
@@ -86,13 +88,9 @@ impl GenerateDecoder {
 
 impl Decoder for GenerateDecoder {
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
-        match Frame::of_event(event)? {
-            Frame::Blank => Ok(Flow::Continue),
-            Frame::Done => {
-                self.answer.over();
-                Ok(Flow::Done)
-            }
-            Frame::Json(json) => self.frame(json, out).map(|()| Flow::Continue),
+        match self.answer.event(event)? {
+            ControlFlow::Continue(json) => self.frame(json, out).map(|()| Flow::Continue),
+            ControlFlow::Break(flow) => Ok(flow),
         }
     }
 
