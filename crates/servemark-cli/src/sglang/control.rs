@@ -71,7 +71,7 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
     Ok(spec)
 }
 
-fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {
+pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 

@@ -9,6 +9,7 @@ use servemark_plan::{OutputSpec, ScoringSpec};
 use servemark_report::ResultFileName;
 
 use super::args::{OwnArgs, SglangArgs};
+use super::control::object;
 use super::number::at_least;
 use crate::environment::{Environment, LocalTime};
 use crate::error::CliError;
@@ -48,7 +49,7 @@ pub(super) fn output(
 /// JSON has no word for it.
 pub(super) fn echo(args: &SglangArgs) -> JsonObject {
     let SglangArgs { dataset, load, .. } = args;
-    [
+    object([
         ("tag", json!(args.output.tag)),
         ("backend", json!(args.target.backend)),
         ("dataset_name", json!(dataset.dataset_name)),
@@ -58,10 +59,7 @@ pub(super) fn echo(args: &SglangArgs) -> JsonObject {
         ("random_input_len", json!(dataset.random_input_len)),
         ("random_output_len", json!(dataset.random_output_len)),
         ("random_range_ratio", json!(dataset.random_range_ratio)),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
-    .into_iter()
-    .collect()
+    ])
 }
 
 fn run_log(
