@@ -52,7 +52,7 @@ fn draw(bencher: Bencher<'_, '_>, samples: usize, source: Source, form: PromptFo
         .bench_local_refs(|random| {
             let mut context = DrawContext::new(&*TOKENIZER, random, &NoProgress);
             let draw = spec.draw(samples, &mut context).expect("the fixtures can be drawn from");
-            assert_eq!(draw.samples.len(), samples);
+            assert_eq!(draw.sessions.len(), samples);
             draw
         });
 }

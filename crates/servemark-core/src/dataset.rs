@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use servemark_rng::RandomState;
 use thiserror::Error;
 
-use crate::{Progress, Sample, Tokenizer, TokenizerError};
+use crate::{Progress, Session, Tokenizer, TokenizerError};
 
-/// Draws the samples of a run.
+/// Draws the sessions of a run.
 pub trait Dataset: Send {
-    /// Draws up to `count` samples, in the order in which they will be sent.
+    /// Draws up to `count` sessions, in the order in which they will begin.
     ///
     /// The random state is the run's own and is left where the draws leave it, because the
     /// arrivals are drawn from it next, as SGLang's one global state does.
@@ -18,7 +18,7 @@ pub trait Dataset: Send {
         &mut self,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Sample>, DatasetError>;
+    ) -> Result<Vec<Session>, DatasetError>;
 }
 
 /// What a data set may use while it draws.

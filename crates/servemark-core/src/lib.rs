@@ -1,7 +1,7 @@
 //! The vocabulary of a benchmark run.
 //!
-//! Everything the other crates say to each other is named here: a [`Sample`] goes in, a
-//! [`Transport`] carries it, a [`Recorder`] keeps what was seen with its [`Stamp`]s, and what
+//! Everything the other crates say to each other is named here: a [`Session`] of one or more
+//! [`Sample`]s goes in, a [`Transport`] carries each, a [`Recorder`] keeps what was seen with its [`Stamp`]s, and what
 //! remains is a [`RequestRecord`] in a [`RunLog`]. The three traits that an extension implements
 //! or calls, [`Dataset`], [`Transport`] and [`Tokenizer`], live here too.
 //!
@@ -11,6 +11,7 @@ mod clock;
 mod dataset;
 mod delta;
 mod error;
+mod media;
 pub mod parallel;
 mod progress;
 mod record;
@@ -18,6 +19,7 @@ mod recorder;
 mod run_log;
 mod sample;
 pub mod seconds;
+mod session;
 mod tokenizer;
 mod transport;
 
@@ -25,6 +27,7 @@ pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
 pub use dataset::{Dataset, DatasetError, DrawContext};
 pub use delta::{Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};
 pub use error::{ErrorKind, RequestError};
+pub use media::{Image, Media};
 pub use progress::{NoProgress, Progress};
 pub use record::{Connection, Finish, Phase, Planned, RequestRecord};
 pub use recorder::{Recorder, Stamped};
@@ -33,5 +36,6 @@ pub use run_log::{
     RunLogWriter, Truth,
 };
 pub use sample::{JsonObject, Prompt, Sample};
+pub use session::{FollowUp, Session};
 pub use tokenizer::{SpecialTokens, Tokenizer, TokenizerError};
 pub use transport::Transport;

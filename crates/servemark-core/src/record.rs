@@ -9,8 +9,11 @@ use crate::{DeltaLog, RequestError, Sample, Stamp, Usage};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// Position in the plan, from zero; the warm-up counts for itself.
+    /// Its session's position in the plan, from zero; the warm-up counts for itself.
     pub index: usize,
+    /// Which turn of its session, from zero.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turn: u32,
     /// Which part of the run it belongs to.
     pub phase: Phase,
     /// What the data set planned.

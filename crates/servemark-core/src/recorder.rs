@@ -22,6 +22,7 @@ impl Recorder {
         Self {
             record: RequestRecord {
                 index,
+                turn: 0,
                 phase,
                 planned: sample.into(),
                 scheduled,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Image;
+
 /// A JSON object whose keys keep their order, because the peers' users diff what is sent.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
@@ -19,6 +21,8 @@ pub struct Sample {
     pub text_tokens: u32,
     /// The part of `prompt_tokens` that is images.
     pub vision_tokens: u32,
+    /// The pictures that the prompt shows, in order.
+    pub images: Vec<Image>,
     /// How many output tokens to ask for.
     pub output_tokens: u32,
     /// Keys that this request alone adds to its body; they win over the run's own.
@@ -35,6 +39,7 @@ impl Sample {
             prompt_tokens,
             text_tokens: prompt_tokens,
             vision_tokens: 0,
+            images: Vec::new(),
             output_tokens,
             extra_body: JsonObject::new(),
             headers: Vec::new(),
@@ -59,6 +64,16 @@ pub enum Prompt {
     TokenIds(Vec<u32>),
     /// Chat messages, each an object with at least `role` and `content`.
     Messages(Vec<JsonObject>),
+    /// Several texts at once, each of which is answered for itself: the inputs of an embedding
+    /// request.
+    Texts(Vec<String>),
+    /// A query and the documents that are ranked by it.
+    Ranking {
+        /// What the documents are held against.
+        query: String,
+        /// What is ranked.
+        documents: Vec<String>,
+    },
 }
 
 impl From<String> for Prompt {

@@ -35,7 +35,7 @@ impl CustomSpec {
         let read = reader.read(|_, record| Exchange::of(&record, text))?;
         let samples = self.shaping.draw(read.rows, count, context)?;
         let summary = Summary::of(DatasetName::Custom, &samples);
-        Ok(Draw { samples, summary, skipped: read.skipped })
+        Ok(Draw::of(samples, summary).skipping(read.skipped))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use servemark_core::Sample;
+use servemark_core::{Sample, Session};
 
 use crate::{DatasetName, SkippedLines};
 
@@ -10,44 +10,76 @@ use crate::{DatasetName, SkippedLines};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Draw {
-    /// The samples, in the order in which they will be sent.
-    pub samples: Vec<Sample>,
+    /// The sessions, in the order in which they will begin.
+    pub sessions: Vec<Session>,
     /// What SGLang prints about them.
     pub summary: Summary,
     /// Lines of the file that were left out, if any were.
     pub skipped: Option<SkippedLines>,
 }
 
-/// What SGLang 0.5.23 prints when a data set is ready; [`Display`](fmt::Display) gives its lines.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+impl Draw {
+    /// Sessions of one request each.
+    pub(crate) fn of(samples: Vec<Sample>, summary: Summary) -> Self {
+        let sessions = samples.into_iter().map(Session::from).collect();
+        Self { sessions, summary, skipped: None }
+    }
+
+    /// The same draw with a word on what was left out.
+    pub(crate) fn skipping(self, skipped: Option<SkippedLines>) -> Self {
+        Self { skipped, ..self }
+    }
+
+    /// The first sample of every session.
+    pub fn into_samples(self) -> Vec<Sample> {
+        self.sessions.into_iter().map(|session| session.first).collect()
+    }
+}
+
+/// What a person is told of a draw; [`Display`](fmt::Display) gives the lines that SGLang 0.5.23
+/// prints when the data set is ready.
+#[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The data set.
     pub dataset: DatasetName,
-    /// How many samples there are.
+    /// How many sessions there are.
     pub requests: usize,
     /// Prompt tokens of all samples. For `random` they are those of all that were asked for, even
     /// if the file had fewer prompts: SGLang sums what it drew, not what it found.
     pub input_tokens: u64,
     /// Output tokens, counted likewise.
     pub output_tokens: u64,
+    lines: String,
 }
 
 impl Summary {
-    /// The sums over `samples`.
+    /// The sums over `samples`, in the two lines that most data sets print.
     pub(crate) fn of(dataset: DatasetName, samples: &[Sample]) -> Self {
         let input = samples.iter().map(|sample| u64::from(sample.prompt_tokens)).sum();
         let output = samples.iter().map(|sample| u64::from(sample.output_tokens)).sum();
-        Self { dataset, requests: samples.len(), input_tokens: input, output_tokens: output }
+        Self::counted(dataset, samples.len(), input, output)
+    }
+
+    /// Sums that were made elsewhere, in the same two lines.
+    pub(crate) fn counted(
+        dataset: DatasetName,
+        requests: usize,
+        input_tokens: u64,
+        output_tokens: u64,
+    ) -> Self {
+        let lines = format!("#Input tokens: {input_tokens}\n#Output tokens: {output_tokens}\n");
+        Self { dataset, requests, input_tokens, output_tokens, lines }
+    }
+
+    /// The same sums in other lines.
+    pub(crate) fn in_lines(self, lines: String) -> Self {
+        Self { lines, ..self }
     }
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.dataset == DatasetName::Openai {
-            writeln!(formatter, "Loaded {} OpenAI-format requests", self.requests)?;
-        }
-        writeln!(formatter, "#Input tokens: {}", self.input_tokens)?;
-        writeln!(formatter, "#Output tokens: {}", self.output_tokens)
+        formatter.write_str(&self.lines)
     }
 }

@@ -43,7 +43,9 @@ impl OpenaiSpec {
         let samples = parallel::map("tokenizing requests", &read.rows, context.progress, sample);
         let samples = samples.into_iter().collect::<Result<Vec<Sample>, _>>()?;
         let summary = Summary::of(DatasetName::Openai, &samples);
-        Ok(Draw { samples, summary, skipped: read.skipped })
+        let loaded = format!("Loaded {} OpenAI-format requests\n{summary}", samples.len());
+        let summary = summary.in_lines(loaded);
+        Ok(Draw::of(samples, summary).skipping(read.skipped))
     }
 }
 

@@ -81,7 +81,7 @@ impl RandomSpec {
         };
         let prompts = self.form.render(ids, context)?;
         let summary = lengths.summary(dataset, prompts.len());
-        Ok(Draw { samples: lengths.samples(prompts), summary, skipped: None })
+        Ok(Draw::of(lengths.samples(prompts), summary))
     }
 
     /// The lengths of every request. A text is drawn shorter by the special tokens that the
@@ -134,7 +134,7 @@ impl Lengths {
     fn summary(&self, dataset: DatasetName, requests: usize) -> Summary {
         let total = |lengths: &[u32]| lengths.iter().copied().map(u64::from).sum();
         let (input_tokens, output_tokens) = (total(&self.input), total(&self.output));
-        Summary { dataset, requests, input_tokens, output_tokens }
+        Summary::counted(dataset, requests, input_tokens, output_tokens)
     }
 }
 

@@ -28,7 +28,7 @@ impl ShareGptSpec {
         let exchanges = read(DatasetName::Sharegpt, self.path.as_deref(), context.progress)?;
         let samples = self.shaping.draw(exchanges, count, context)?;
         let summary = Summary::of(DatasetName::Sharegpt, &samples);
-        Ok(Draw { samples, summary, skipped: None })
+        Ok(Draw::of(samples, summary))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One data set with its knobs, as a plan stores it.
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{Dataset, DatasetError, DrawContext, Sample};
+use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{CustomSpec, DatasetName, Draw, OpenaiSpec, RandomSpec, ShareGptSpec, Source};
 
@@ -37,7 +37,7 @@ impl DatasetSpec {
             Self::Random(spec) => spec.draw(count, context),
             Self::Sharegpt(spec) => spec.draw(count, context),
         }?;
-        if draw.samples.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
+        if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
 
     /// Why there is no sample, and what to do.
@@ -78,7 +78,7 @@ impl Dataset for Samples {
         &mut self,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Sample>, DatasetError> {
-        self.spec.draw(count, context).map(|draw| draw.samples)
+    ) -> Result<Vec<Session>, DatasetError> {
+        self.spec.draw(count, context).map(|draw| draw.sessions)
     }
 }

@@ -50,7 +50,7 @@ pub enum News<'a> {
     /// The samples are drawn.
     Drawn {
         /// What they are.
-        summary: Summary,
+        summary: &'a Summary,
         /// Lines of the file that were left out.
         skipped: Option<&'a SkippedLines>,
     },

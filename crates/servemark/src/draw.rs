@@ -1,6 +1,6 @@
 //! What is sent, and when: both drawn from one random state.
 
-use servemark_core::{DatasetError, DrawContext, Sample, Tokenizer};
+use servemark_core::{DrawContext, Sample, Tokenizer};
 use servemark_plan::BenchPlan;
 use servemark_rng::RandomState;
 use servemark_schedule::Schedule;
@@ -40,12 +40,8 @@ fn samples(
     let audience = context.audience.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, audience);
     let draw = plan.workload.dataset.draw(plan.workload.requests, &mut drawing)?;
-    audience.tell(&News::Drawn { summary: draw.summary, skipped: draw.skipped.as_ref() });
-    if draw.samples.is_empty() {
-        let reason = "every row was left out; see the limits on lengths".to_owned();
-        return Err(DatasetError::Nothing { reason }.into());
-    }
-    Ok(draw.samples)
+    audience.tell(&News::Drawn { summary: &draw.summary, skipped: draw.skipped.as_ref() });
+    Ok(draw.into_samples())
 }
 
 /// Tells the simulator which request is which, so that its truth can be matched.

@@ -178,7 +178,7 @@ fn lines_are_skipped_only_when_asked_and_never_silently() {
     let file = file(format!("{{\n{TALK}\nnonsense\n\n{TALK}").as_bytes());
     let path = file.path().to_owned();
     let drawn = As::CustomSkipping.draw(Some(path.clone()), 10).unwrap();
-    assert_eq!(drawn.samples.len(), 2);
+    assert_eq!(drawn.sessions.len(), 2);
     let skipped = drawn.skipped.unwrap();
     assert_eq!(
         skipped.to_string(),

@@ -18,7 +18,7 @@ fn arrivals_are_drawn_where_the_data_set_ends() {
     let spec = from_vocabulary(16, 8, PromptForm::TokenIds);
     let mut random = RandomState::seeded(42);
     let botchan = tokenizer("spm-unigram-botchan-1000");
-    let samples = draw(&spec, 3, botchan, &mut random).unwrap().samples;
+    let samples = draw(&spec, 3, botchan, &mut random).unwrap().into_samples();
     let first_ids = samples.iter().map(|sample| match &sample.prompt {
         Prompt::TokenIds(ids) => ids[0],
         other => panic!("{other:?}"),
@@ -35,7 +35,7 @@ fn arrivals_are_drawn_where_the_data_set_ends() {
 fn zero_lengths(form: PromptForm, folder: &str, prompt: impl Into<Prompt>, prompt_tokens: u32) {
     let spec = from_vocabulary(0, 0, form);
     let drawn = draw(&spec, 1, tokenizer(folder), &mut RandomState::seeded(0)).unwrap();
-    let sample = &drawn.samples[0];
+    let sample = &drawn.sessions[0].first;
     assert_eq!(sample.prompt, prompt.into());
     assert_eq!((sample.prompt_tokens, sample.output_tokens), (prompt_tokens, 0));
 }
@@ -51,9 +51,9 @@ fn the_trait_gives_the_same_samples() {
     let spec = from_vocabulary(30, 5, PromptForm::Text);
     let (mut one, mut other) = (RandomState::seeded(7), RandomState::seeded(7));
     let gpt2 = tokenizer("gpt2");
-    let samples =
+    let sessions =
         spec.build().draw(20, &mut DrawContext::new(gpt2, &mut one, &NoProgress)).unwrap();
-    assert_eq!(samples, draw(&spec, 20, gpt2, &mut other).unwrap().samples);
+    assert_eq!(sessions, draw(&spec, 20, gpt2, &mut other).unwrap().sessions);
     assert_eq!(one, other);
 }
 

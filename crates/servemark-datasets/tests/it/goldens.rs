@@ -89,8 +89,8 @@ fn check_rows(name: &str, flags: &Flags, tokenizer: &str, rows: &[Row], stdout: 
     }
     let drawn = drawn.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_eq!(drawn.summary.to_string(), stdout, "{name}");
-    assert_eq!(drawn.samples.len(), rows.len(), "{name}");
-    for (index, (sample, expected)) in drawn.samples.into_iter().zip(rows).enumerate() {
+    assert_eq!(drawn.sessions.len(), rows.len(), "{name}");
+    for (index, (sample, expected)) in drawn.into_samples().into_iter().zip(rows).enumerate() {
         let found = Row::from(sample);
         assert_eq!(&found, expected, "{name}, row {index}");
         // Objects are equal in any order of their keys; the wire is not.
