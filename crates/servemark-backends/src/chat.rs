@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::{Prompt, RequestError, Sample};
 
-use crate::payload::{Payload, cannot_say};
+use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
 /// The knobs of `/v1/chat/completions`.
@@ -50,9 +50,8 @@ impl Backend for ChatBackend {
         let ChatSpec { common, include_usage } = &self.spec;
         let path = Route::Chat.path();
         let messages = match &sample.prompt {
-            Prompt::Text(text) => json!([{"role": "user", "content": text}]),
             Prompt::Messages(messages) => json!(messages),
-            other => return Err(cannot_say(other, path)),
+            prompt => json!([{"role": "user", "content": text_of(prompt, path)?}]),
         };
         let extra = common.extra_for(sample);
         let body = Payload::default()

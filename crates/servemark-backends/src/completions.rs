@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::{Prompt, RequestError, Sample};
 
-use crate::payload::{Payload, cannot_say};
+use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
 /// The knobs of `/v1/completions`.
@@ -53,9 +53,8 @@ impl Backend for CompletionsBackend {
         let CompletionsSpec { common, logprobs, include_usage } = &self.spec;
         let path = Route::Completions.path();
         let prompt = match &sample.prompt {
-            Prompt::Text(text) => json!(text),
             Prompt::TokenIds(ids) => json!(ids),
-            other => return Err(cannot_say(other, path)),
+            prompt => text_of(prompt, path)?,
         };
         let extra = common.extra_for(sample);
         let body = Payload::default()

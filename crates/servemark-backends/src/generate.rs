@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use servemark_core::{Prompt, RequestError, Sample};
 
 pub use self::decoder::GenerateDecoder;
-use crate::payload::{Payload, cannot_say};
+use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, Route, WireRequest};
 
 /// The knobs of `/generate`.
@@ -92,9 +92,8 @@ impl Backend for GenerateBackend {
         let spec = &self.spec;
         let path = Route::Generate.path();
         let prompt = match &sample.prompt {
-            Prompt::Text(text) => ("text", json!(text)),
             Prompt::TokenIds(ids) => ("input_ids", json!(ids)),
-            other => return Err(cannot_say(other, path)),
+            prompt => ("text", text_of(prompt, path)?),
         };
         let top_logprobs = (spec.top_logprobs_num > 0).then_some(spec.top_logprobs_num);
         let ids = &spec.token_ids_logprob;

@@ -60,10 +60,15 @@ impl Payload {
     }
 }
 
+/// A prompt that is text, as all routes can say it.
+pub(crate) fn text_of(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
+    prompt.text().map(Value::from).ok_or_else(|| cannot_say(prompt, path))
+}
+
 /// A prompt that the route has no way to say.
 pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
     let advice = match prompt {
-        Prompt::Text(_) => "text",
+        Prompt::Text(_) | Prompt::Lazy(_) => "text",
         Prompt::TokenIds(_) => "token ids; use a completions backend, or /generate",
         Prompt::Messages(_) => "chat messages; use a chat backend",
         _ => "prompts of this kind",

@@ -1,8 +1,10 @@
 //! One request's input, as a data set draws it.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::Image;
+use crate::{Image, LazyText};
 
 /// A JSON object whose keys keep their order, because the peers' users diff what is sent.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
@@ -60,6 +62,9 @@ impl Sample {
 pub enum Prompt {
     /// Text, which the server tokenizes.
     Text(String),
+    /// Text, written when its request is prepared. From a file it is read back as text.
+    #[serde(skip_deserializing)]
+    Lazy(LazyText),
     /// Token ids, which it does not.
     TokenIds(Vec<u32>),
     /// Chat messages, each an object with at least `role` and `content`.
@@ -76,6 +81,17 @@ pub enum Prompt {
     },
 }
 
+impl Prompt {
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(text.into()),
+            Self::Lazy(lazy) => Some(lazy.text().into()),
+            _ => None,
+        }
+    }
+}
+
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
         Self::Text(text)
@@ -88,6 +104,12 @@ impl From<&str> for Prompt {
     }
 }
 
+impl From<LazyText> for Prompt {
+    fn from(text: LazyText) -> Self {
+        Self::Lazy(text)
+    }
+}
+
 impl From<Vec<u32>> for Prompt {
     fn from(ids: Vec<u32>) -> Self {
         Self::TokenIds(ids)
@@ -97,5 +119,31 @@ impl From<Vec<u32>> for Prompt {
 impl From<Vec<JsonObject>> for Prompt {
     fn from(messages: Vec<JsonObject>) -> Self {
         Self::Messages(messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Prose;
+
+    #[derive(Debug)]
+    struct Twice(&'static str);
+
+    impl Prose for Twice {
+        fn text(&self) -> String {
+            self.0.repeat(2)
+        }
+    }
+
+    #[test]
+    fn a_lazy_prompt_reads_like_any_text() {
+        let lazy = Prompt::from(LazyText::new(Twice("ab")));
+        assert_eq!(lazy.text().as_deref(), Some("abab"));
+        assert_eq!(lazy, Prompt::from(LazyText::new(Twice("ab"))));
+        assert_ne!(lazy, Prompt::from(LazyText::new(Twice("ba"))));
+        let json = serde_json::to_string(&lazy).unwrap();
+        assert_eq!(serde_json::from_str::<Prompt>(&json).unwrap(), Prompt::from("abab"));
+        assert_eq!(Prompt::from(vec![1]).text(), None);
     }
 }
