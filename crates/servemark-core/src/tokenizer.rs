@@ -17,6 +17,9 @@ pub trait Tokenizer: Send + Sync {
     /// The size of the base vocabulary, without added tokens.
     fn vocab_size(&self) -> u32;
 
+    /// Every id of the whole vocabulary, added and special tokens included, in rising order.
+    fn token_ids(&self) -> &[u32];
+
     /// How many special tokens `encode` adds to a single text.
     fn special_tokens_added(&self) -> u32;
 

@@ -16,6 +16,7 @@ use crate::special::Wrapping;
 pub struct HfTokenizer {
     pipeline: PipelineTokenizer,
     vocab_size: u32,
+    token_ids: Vec<u32>,
     wrapping: Wrapping,
     bos_token: Option<String>,
     chat_template: Option<ChatTemplate>,
@@ -48,8 +49,10 @@ impl HfTokenizer {
         // The reader takes the newest spelling only, and most published files are older.
         tokenizers::canonicalize_value(&mut tokenizer).map_err(unusable(file))?;
         let pipeline = tokenizers::from_json(&tokenizer.to_string()).map_err(unusable(file))?;
+        let base = base_ids(&tokenizer);
         Ok(Self {
-            vocab_size: vocab_size(&tokenizer),
+            vocab_size: base.len() as u32,
+            token_ids: all_ids(&base, &tokenizer),
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
             chat_template: template.map(|source| ChatTemplate::new(source, config)),
@@ -77,6 +80,10 @@ impl Tokenizer for HfTokenizer {
 
     fn vocab_size(&self) -> u32 {
         self.vocab_size
+    }
+
+    fn token_ids(&self) -> &[u32] {
+        &self.token_ids
     }
 
     fn special_tokens_added(&self) -> u32 {
@@ -142,11 +149,25 @@ fn template_wrapping(template: &Template) -> Wrapping {
     Wrapping { before: ids(&template.prefix), after: ids(&template.suffix) }
 }
 
-/// The size of the model's own vocabulary, which is an object or, for Unigram, an array.
-fn vocab_size(tokenizer: &Value) -> u32 {
+/// The ids of the model's own vocabulary: an object's values or, for Unigram, an array's places.
+fn base_ids(tokenizer: &Value) -> Vec<u32> {
     match &tokenizer["model"]["vocab"] {
-        Value::Object(vocabulary) => vocabulary.len() as u32,
-        Value::Array(vocabulary) => vocabulary.len() as u32,
-        _ => 0,
+        Value::Object(vocabulary) => vocabulary.values().filter_map(id).collect(),
+        Value::Array(vocabulary) => (0..vocabulary.len() as u32).collect(),
+        _ => Vec::new(),
     }
+}
+
+/// The same with those of the added tokens, which may lie among them, in rising order.
+fn all_ids(base: &[u32], tokenizer: &Value) -> Vec<u32> {
+    let added = tokenizer["added_tokens"].as_array().into_iter().flatten();
+    let added = added.filter_map(|token| id(&token["id"]));
+    let mut ids: Vec<u32> = base.iter().copied().chain(added).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn id(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|id| u32::try_from(id).ok())
 }

@@ -22,6 +22,13 @@ fn vocabularies_are_counted_without_added_tokens() {
 }
 
 #[test]
+fn every_id_of_a_vocabulary_is_known_added_tokens_included() {
+    for (name, ids) in [(GPT2, 50_257), (MISTRAL, 32_000), (QWEN, 151_665), (BOTCHAN, 1000)] {
+        assert!(tokenizer(name).token_ids().iter().copied().eq(0..ids), "{name}");
+    }
+}
+
+#[test]
 fn a_file_stands_for_its_folder() {
     let file = folder(GPT2).join("tokenizer.json");
     let by_file = HfTokenizer::load(&file).unwrap();
