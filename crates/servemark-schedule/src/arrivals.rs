@@ -1,9 +1,11 @@
 //! How requests arrive.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use servemark_rng::RandomState;
 
-use crate::{Rate, Schedule, ScheduleError};
+use crate::{Rate, Schedule, ScheduleError, Slowdown};
 
 /// How requests arrive.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -17,6 +19,11 @@ pub enum ArrivalSpec {
     Poisson {
         /// The mean rate.
         requests_per_second: Rate,
+    },
+    /// As they did once: when each session began is the data set's to say.
+    Trace {
+        /// By how much the trace is stretched.
+        slowdown: Slowdown,
     },
 }
 
@@ -35,28 +42,37 @@ impl ArrivalSpec {
         matches!(self, Self::Burst)
     }
 
-    /// Requests per second in the long run; none if everything is due at once.
+    /// Whether arrivals are a trace's.
+    pub fn is_trace(&self) -> bool {
+        matches!(self, Self::Trace { .. })
+    }
+
+    /// Requests per second in the long run; none if everything is due at once or when a trace says.
     pub fn mean_rate(&self) -> Option<f64> {
         match self {
-            Self::Burst => None,
+            Self::Burst | Self::Trace { .. } => None,
             Self::Poisson { requests_per_second } => Some(requests_per_second.per_second()),
         }
     }
 
-    /// Draws when each of `count` requests is due.
+    /// When each request is due. `begins` has an entry for each: when it began, if a trace says so.
     ///
     /// The state is the run's own, left where the data set's draws ended. A Poisson process takes
     /// one more gap than it uses, the one after the last request, because SGLang 0.5.23 does and
     /// whatever is drawn next must meet the same stream.
-    pub fn schedule(&self, count: usize, random: &mut RandomState) -> Schedule {
+    pub fn schedule(
+        &self,
+        begins: &[Option<Duration>],
+        random: &mut RandomState,
+    ) -> Result<Schedule, ScheduleError> {
         match self {
-            Self::Burst => Schedule::burst(count),
+            Self::Burst => Ok(Schedule::burst(begins.len())),
             Self::Poisson { requests_per_second } => {
                 let mean_gap = 1.0 / requests_per_second.per_second();
-                let gaps: Vec<f64> =
-                    (0..count).map(|_| random.numpy.exponential(mean_gap)).collect();
-                Schedule::from_gaps(&gaps)
+                let gap = |_: &_| random.numpy.exponential(mean_gap);
+                Ok(Schedule::from_gaps(&begins.iter().map(gap).collect::<Vec<f64>>()))
             }
+            Self::Trace { slowdown } => slowdown.replay(begins),
         }
     }
 }
@@ -74,7 +90,7 @@ mod tests {
     #[test]
     fn a_burst_draws_nothing() {
         let mut random = RandomState::seeded(1);
-        let schedule = ArrivalSpec::Burst.schedule(3, &mut random);
+        let schedule = ArrivalSpec::Burst.schedule(&[None; 3], &mut random).unwrap();
         assert!(schedule.iter().all(|due| due.is_zero()));
         assert_eq!((schedule.len(), random), (3, RandomState::seeded(1)));
     }
@@ -82,7 +98,7 @@ mod tests {
     #[test]
     fn a_gap_is_drawn_for_the_last_request_too() {
         let mut random = RandomState::seeded(7);
-        ArrivalSpec::at_rate(2.0).unwrap().schedule(5, &mut random);
+        ArrivalSpec::at_rate(2.0).unwrap().schedule(&[None; 5], &mut random).unwrap();
         let mut expected = RandomState::seeded(7);
         for _ in 0..5 {
             expected.numpy.exponential(0.5);
@@ -96,6 +112,10 @@ mod tests {
         for (spec, json) in [
             (ArrivalSpec::Burst, r#"{"process":"burst"}"#),
             (poisson, r#"{"process":"poisson","requests_per_second":12.5}"#),
+            (
+                ArrivalSpec::Trace { slowdown: Slowdown::default() },
+                r#"{"process":"trace","slowdown":1.0}"#,
+            ),
         ] {
             assert_eq!(serde_json::to_string(&spec).unwrap(), json);
             assert_eq!(serde_json::from_str::<ArrivalSpec>(json).unwrap(), spec);

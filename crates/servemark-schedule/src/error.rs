@@ -15,4 +15,19 @@ pub enum ScheduleError {
     /// A rate without gaps is a burst, not a Poisson process.
     #[error("a request rate must be finite; describe \"everything at once\" as a burst")]
     RateInfinite,
+    /// A trace is played slower or faster, never backwards.
+    #[error("a trace is slowed down by a factor of 0 or more, not {0}; 1 plays it as it was")]
+    Slowdown(f64),
+    /// What is sent does not say when.
+    #[error("request {request} has no time at which it began, so its trace cannot be replayed")]
+    NoTimestamp {
+        /// Which, from one.
+        request: usize,
+    },
+    /// A trace goes back in time.
+    #[error("request {request} begins before request {}; sort the trace by time", request - 1)]
+    OutOfOrder {
+        /// Which, from one.
+        request: usize,
+    },
 }

@@ -1,7 +1,7 @@
 //! Arrival processes turned into absolute schedules.
 //!
 //! An [`ArrivalSpec`] says how requests arrive; [`ArrivalSpec::schedule`] draws when each of them
-//! is due, before the run begins. Offsets are absolute, so a late request never delays the next
+//! is due, or takes it from a trace, before the run begins. Offsets are absolute, so a late request never delays the next
 //! one and errors do not add up.
 //!
 //! This crate reads no clock and waits for nothing: it knows offsets from a start, and the runner
@@ -12,7 +12,7 @@
 //! use servemark_schedule::ArrivalSpec;
 //!
 //! let arrivals = ArrivalSpec::at_rate(10.0)?;
-//! let schedule = arrivals.schedule(100, &mut RandomState::seeded(42));
+//! let schedule = arrivals.schedule(&[None; 100], &mut RandomState::seeded(42))?;
 //! assert!(schedule.iter().is_sorted());
 //! # Ok::<(), servemark_schedule::ScheduleError>(())
 //! ```
@@ -21,8 +21,10 @@ mod arrivals;
 mod error;
 mod rate;
 mod schedule;
+mod slowdown;
 
 pub use arrivals::ArrivalSpec;
 pub use error::ScheduleError;
 pub use rate::Rate;
 pub use schedule::Schedule;
+pub use slowdown::Slowdown;

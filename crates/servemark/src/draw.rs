@@ -1,6 +1,8 @@
 //! What is sent, and when: both drawn from one random state.
 
-use servemark_core::{DrawContext, Sample, Tokenizer};
+use std::time::Duration;
+
+use servemark_core::{DrawContext, Sample, Session, Tokenizer};
 use servemark_plan::BenchPlan;
 use servemark_rng::RandomState;
 use servemark_schedule::Schedule;
@@ -25,23 +27,25 @@ pub(crate) fn load(
     tokenizer: &dyn Tokenizer,
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
-    let samples = samples(plan, context, tokenizer, &mut random)?;
-    let schedule = plan.load.arrivals.schedule(samples.len(), &mut random);
+    let sessions = sessions(plan, context, tokenizer, &mut random)?;
+    let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
+    let schedule = plan.load.arrivals.schedule(&begins, &mut random)?;
+    let samples = sessions.into_iter().map(|session| session.first).collect();
     let samples = if server.is_simulated() { numbered(samples) } else { samples };
     Ok(Load { samples, schedule })
 }
 
-fn samples(
+fn sessions(
     plan: &BenchPlan,
     context: &RunContext,
     tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
-) -> Result<Vec<Sample>, ExecuteError> {
+) -> Result<Vec<Session>, ExecuteError> {
     let audience = context.audience.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, audience);
     let draw = plan.workload.dataset.draw(plan.workload.requests, &mut drawing)?;
     audience.tell(&News::Drawn { summary: &draw.summary, skipped: draw.skipped.as_ref() });
-    Ok(draw.into_samples())
+    Ok(draw.sessions)
 }
 
 /// Tells the simulator which request is which, so that its truth can be matched.

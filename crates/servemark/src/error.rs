@@ -6,6 +6,7 @@ use servemark_client::ClientError;
 use servemark_core::{DatasetError, RequestError, RunLogError, TokenizerError};
 use servemark_mock::MockError;
 use servemark_plan::PlanError;
+use servemark_schedule::ScheduleError;
 use thiserror::Error;
 
 /// Why a run did not come to its report.
@@ -36,6 +37,9 @@ pub enum ExecuteError {
     /// The samples cannot be drawn.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// What was drawn does not say when it is due.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
     /// Not one warm-up request succeeded.
     #[error("the warm-up failed, so nothing was measured: {0}")]
     Warmup(RequestError),
@@ -65,7 +69,8 @@ impl ExecuteError {
             | Self::NoModel { .. }
             | Self::NoTokenizer
             | Self::Tokenizer(_)
-            | Self::Dataset(_) => ExitCode::Usage,
+            | Self::Dataset(_)
+            | Self::Schedule(_) => ExitCode::Usage,
             Self::NotReady(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,

@@ -6,7 +6,12 @@ mod sglang;
 
 use proptest::prelude::*;
 use servemark_rng::RandomState;
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{ArrivalSpec, Schedule};
+
+fn at_rate(rate: f64, count: usize, seed: u64) -> Schedule {
+    let arrivals = ArrivalSpec::at_rate(rate).unwrap();
+    arrivals.schedule(&vec![None; count], &mut RandomState::seeded(seed)).unwrap()
+}
 
 proptest! {
     #[test]
@@ -15,7 +20,7 @@ proptest! {
         rate in 1e-3..1e6,
         count in 0_usize..300,
     ) {
-        let schedule = ArrivalSpec::at_rate(rate).unwrap().schedule(count, &mut RandomState::seeded(seed));
+        let schedule = at_rate(rate, count, seed);
         prop_assert_eq!(schedule.len(), count);
         prop_assert!(schedule.iter().is_sorted());
         prop_assert!(schedule.iter().take(1).all(|due| due.is_zero()));
@@ -24,8 +29,7 @@ proptest! {
     #[test]
     fn a_schedule_hits_its_rate(seed: u64, rate in 0.1..1e4) {
         const GAPS: u32 = 4000;
-        let spec = ArrivalSpec::at_rate(rate).unwrap();
-        let schedule = spec.schedule(GAPS as usize + 1, &mut RandomState::seeded(seed));
+        let schedule = at_rate(rate, GAPS as usize + 1, seed);
         let achieved = f64::from(GAPS) / schedule.span().as_secs_f64();
         // The sum of n exponential gaps has a relative deviation of 1/sqrt(n); six of them.
         let bound = 6.0 / f64::from(GAPS).sqrt();

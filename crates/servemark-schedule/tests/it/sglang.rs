@@ -60,7 +60,7 @@ impl Case {
             return;
         }
         // One request more than the peer had shows its last gap, too.
-        let schedule = spec.schedule(self.requests + 1, &mut random);
+        let schedule = spec.schedule(&vec![None; self.requests + 1], &mut random).unwrap();
         let mut expected = 0.0;
         for (index, gap) in self.gaps.iter().enumerate() {
             expected += gap;
@@ -87,7 +87,7 @@ fn gaps_follow_an_end_to_end_draw() {
     assert_eq!(random.numpy.randint_vec(1, 17, 3), Some(vec![7, 4, 13]));
     assert_eq!(random.numpy.randint_vec(1, 9, 3), Some(vec![7, 3, 8]));
     assert_eq!(random.numpy.randint_vec(0, 1000, 3), Some(vec![700, 20, 614]));
-    let schedule = ArrivalSpec::at_rate(10.0).unwrap().schedule(4, &mut random);
+    let schedule = ArrivalSpec::at_rate(10.0).unwrap().schedule(&[None; 4], &mut random).unwrap();
     let nanos: Vec<u128> = schedule.iter().map(|due| due.as_nanos()).collect();
     assert_eq!(nanos, [0, 59_028_875, 69_562_139, 131_041_756]);
 }
