@@ -43,7 +43,7 @@ fn record(index: usize, tokens: u32) -> RequestRecord {
     for token in 0..tokens {
         let wobble = (u64::from(token) * 7919 + index as u64 * 104_729) % 2000;
         let at = first + Duration::from_millis(20) * token + Duration::from_micros(wobble);
-        recorder.body(at);
+        recorder.body(at, 1);
         recorder.at(at).delta(Delta::content(" token").with_tokens(Some(1)));
     }
     let end = Finish::new(Some("length".to_owned()));

@@ -119,6 +119,11 @@ impl BackendName {
         }
     }
 
+    /// Whether its server tells where cached prompt tokens were, which `--cache-report` shows.
+    pub const fn reports_cache(self) -> bool {
+        matches!(self, Self::Sglang | Self::SglangNative | Self::SglangOai | Self::SglangOaiChat)
+    }
+
     /// Whether the server is SGLang, whose `/server_info` tells the accept length.
     pub fn is_sglang(self) -> bool {
         self.as_str().contains("sglang")

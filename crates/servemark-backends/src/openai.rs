@@ -13,7 +13,7 @@ use servemark_sse::Event;
 
 use self::chunk::Chunk;
 use crate::answer::{Answer, TokenCounter};
-use crate::wire::{Frame, believable, in_stream, parse};
+use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Reads an answer of `/v1/completions` or `/v1/chat/completions`.
@@ -36,6 +36,9 @@ impl OpenAiDecoder {
         let usage = chunk.usage().and_then(believable);
         if let Some(usage) = usage {
             out.usage(usage);
+        }
+        if let Some(name) = chunk.cached().and_then(Cached::storage_name) {
+            out.cache_storage(name);
         }
         self.output(&chunk, usage, out);
         chunk

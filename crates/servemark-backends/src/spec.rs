@@ -47,13 +47,26 @@ impl BackendSpec {
     /// The same dialect for the model served under another name.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
-        let common = match &mut self {
+        self.common_mut().model = model.into();
+        self
+    }
+
+    /// What every dialect is told.
+    pub fn common(&self) -> &CommonSpec {
+        match self {
+            Self::Generate(spec) => &spec.common,
+            Self::Completions(spec) => &spec.common,
+            Self::Chat(spec) => &spec.common,
+        }
+    }
+
+    /// What every dialect is told, to be changed.
+    pub fn common_mut(&mut self) -> &mut CommonSpec {
+        match self {
             Self::Generate(spec) => &mut spec.common,
             Self::Completions(spec) => &mut spec.common,
             Self::Chat(spec) => &mut spec.common,
-        };
-        common.model = model.into();
-        self
+        }
     }
 
     /// The codec.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
-use servemark_core::{ErrorKind, RequestError, Usage};
+use servemark_core::{CachedDetails, ErrorKind, RequestError, Usage};
 use servemark_sse::Event;
 
 use crate::error_message::{error_message, excerpt};
@@ -108,6 +108,27 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
             few.rest.push(item);
         }
         Ok(few)
+    }
+}
+
+/// Where SGLang had cached prompt tokens, as each of its routes tells it.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Cached<'a> {
+    device: Option<u32>,
+    host: Option<u32>,
+    storage: Option<u32>,
+    #[serde(borrow)]
+    storage_backend: Option<Text<'a>>,
+}
+
+impl Cached<'_> {
+    pub(crate) fn details(&self) -> CachedDetails {
+        CachedDetails::new(self.device, self.host, self.storage)
+    }
+
+    /// The storage's name.
+    pub(crate) fn storage_name(&self) -> Option<&str> {
+        self.storage_backend.as_ref().map(|name| &*name.0)
     }
 }
 

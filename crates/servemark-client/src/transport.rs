@@ -107,7 +107,7 @@ impl<B: Backend> HttpTransport<B> {
         while flow == Flow::Continue
             && let Some((at, bytes)) = exchange.next(&mut watch).await?
         {
-            recorder.body(at);
+            recorder.body(at, bytes.len());
             flow = answer.read(&bytes, at, recorder)?;
         }
         answer.end(flow, recorder)?;

@@ -63,18 +63,56 @@ pub struct Usage {
     /// Tokens of the prompt that came from a prefix cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u32>,
+    /// Where in the server they were, if it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_details: Option<CachedDetails>,
+}
+
+/// Where in the server cached prompt tokens were.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct CachedDetails {
+    /// In the accelerator's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
+    /// In the machine's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<u32>,
+    /// In a storage beyond it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<u32>,
+}
+
+impl CachedDetails {
+    /// Details of the three places.
+    pub const fn new(device: Option<u32>, host: Option<u32>, storage: Option<u32>) -> Self {
+        Self { device, host, storage }
+    }
+
+    /// The tokens of all places.
+    pub fn total(&self) -> u32 {
+        let places = [self.device, self.host, self.storage].into_iter().flatten();
+        places.fold(0, u32::saturating_add)
+    }
 }
 
 impl Usage {
     /// The two counts that every dialect has.
     pub const fn new(prompt_tokens: Option<u32>, completion_tokens: Option<u32>) -> Self {
-        Self { prompt_tokens, completion_tokens, cached_tokens: None }
+        Self { prompt_tokens, completion_tokens, cached_tokens: None, cached_details: None }
     }
 
     /// The same with the count of cached prompt tokens.
     #[must_use]
     pub const fn with_cached(self, cached_tokens: Option<u32>) -> Self {
         Self { cached_tokens, ..self }
+    }
+
+    /// The same with where the cached tokens were.
+    #[must_use]
+    pub const fn with_cached_details(self, cached_details: Option<CachedDetails>) -> Self {
+        Self { cached_details, ..self }
     }
 }
 
@@ -87,6 +125,11 @@ pub trait Sink {
     fn usage(&mut self, usage: Usage);
     /// Why the server stopped.
     fn finish_reason(&mut self, reason: &str);
+    /// The name of the storage in which cached prompt tokens were. Whoever has no use for it leaves
+    /// this out.
+    fn cache_storage(&mut self, name: &str) {
+        let _ = name;
+    }
 }
 
 /// Every piece of output of one request, as columns: one push per piece, no allocation per piece

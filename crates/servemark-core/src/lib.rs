@@ -26,7 +26,7 @@ mod transport;
 
 pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
 pub use dataset::{Dataset, DatasetError, DrawContext};
-pub use delta::{Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};
+pub use delta::{CachedDetails, Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};
 pub use error::{ErrorKind, RequestError};
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Image, Media};

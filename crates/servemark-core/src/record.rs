@@ -32,6 +32,9 @@ pub struct RequestRecord {
     /// When the first byte of the response's body arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Stamp>,
+    /// How many bytes of its body arrived, without HTTP's framing.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub received_bytes: u64,
     /// Every piece of output with its arrival.
     #[serde(default)]
     pub deltas: DeltaLog,
@@ -46,6 +49,9 @@ pub struct RequestRecord {
     /// The server's own counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The name of the storage in which cached prompt tokens were, where the server says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_storage: Option<String>,
     /// The output's text, pieces of every kind in order of arrival.
     #[serde(default)]
     pub text: String,
@@ -90,9 +96,13 @@ pub enum Phase {
 }
 
 /// What the data set planned for a request.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Planned {
+    /// How many answers are asked for at once: the texts of an embedding request, the documents of
+    /// a ranking; one of anything else.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub items: u32,
     /// Tokens of the prompt.
     pub prompt_tokens: u32,
     /// The part of them that is text.
@@ -107,6 +117,7 @@ pub struct Planned {
 impl From<&Sample> for Planned {
     fn from(sample: &Sample) -> Self {
         Self {
+            items: sample.prompt.items(),
             prompt_tokens: sample.prompt_tokens,
             text_tokens: sample.text_tokens,
             vision_tokens: sample.vision_tokens,
@@ -148,6 +159,27 @@ impl Finish {
     pub fn new(reason: Option<String>) -> Self {
         Self { reason }
     }
+}
+
+/// One request for nothing.
+impl Default for Planned {
+    fn default() -> Self {
+        Self { items: 1, prompt_tokens: 0, text_tokens: 0, vision_tokens: 0, output_tokens: 0 }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_nothing(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]

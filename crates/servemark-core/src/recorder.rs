@@ -30,11 +30,13 @@ impl Recorder {
                 sent: None,
                 headers: None,
                 first_byte: None,
+                received_bytes: 0,
                 deltas: DeltaLog::with_capacity(expected),
                 ended: scheduled,
                 connection: None,
                 status: None,
                 usage: None,
+                cache_storage: None,
                 text: String::with_capacity(expected * BYTES_PER_TOKEN),
                 outcome: Ok(Finish::default()),
             },
@@ -66,8 +68,9 @@ impl Recorder {
     }
 
     /// Bytes of the response's body arrived.
-    pub fn body(&mut self, at: Stamp) {
+    pub fn body(&mut self, at: Stamp, bytes: usize) {
         self.record.first_byte.get_or_insert(at);
+        self.record.received_bytes += bytes as u64;
         self.record.ended = at;
     }
 
@@ -110,10 +113,18 @@ impl Sink for Stamped<'_> {
         known.prompt_tokens = usage.prompt_tokens.or(known.prompt_tokens);
         known.completion_tokens = usage.completion_tokens.or(known.completion_tokens);
         known.cached_tokens = usage.cached_tokens.or(known.cached_tokens);
+        known.cached_details = usage.cached_details.or(known.cached_details);
     }
 
     fn finish_reason(&mut self, reason: &str) {
         self.recorder.finish_reason = Some(reason.to_owned());
+    }
+
+    fn cache_storage(&mut self, name: &str) {
+        let known = &mut self.recorder.record.cache_storage;
+        if known.as_deref() != Some(name) {
+            *known = Some(name.to_owned());
+        }
     }
 }
 
@@ -126,7 +137,7 @@ const BYTES_PER_TOKEN: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::{CachedDetails, ErrorKind};
 
     fn at(nanos: u64) -> Stamp {
         Stamp::from_nanos(nanos)
@@ -141,12 +152,13 @@ mod tests {
         let mut recorder = recorder();
         recorder.sent(at(11));
         recorder.headers(at(12), 200);
-        recorder.body(at(13));
+        recorder.body(at(13), 5);
         recorder.at(at(13)).delta(Delta::content("a"));
-        recorder.body(at(14));
+        recorder.body(at(14), 7);
         recorder.at(at(14)).finish_reason("length");
         let record = recorder.finish(Ok(Finish::default()), at(99));
         assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
+        assert_eq!(record.received_bytes, 12);
         assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
     }
 
@@ -166,8 +178,11 @@ mod tests {
         let mut recorder = recorder();
         let mut sink = recorder.at(at(12));
         sink.usage(Usage::new(Some(7), None));
+        let details = Some(CachedDetails::new(Some(3), None, Some(1)));
+        sink.usage(Usage::default().with_cached(Some(4)).with_cached_details(details));
         sink.usage(Usage::new(None, Some(2)));
         let usage = recorder.finish(Ok(Finish::default()), at(20)).usage.unwrap();
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(7), Some(2)));
+        assert_eq!((usage.cached_tokens, usage.cached_details), (Some(4), details));
     }
 }

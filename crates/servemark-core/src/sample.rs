@@ -90,6 +90,17 @@ impl Prompt {
             _ => None,
         }
     }
+
+    /// How many answers it asks for: one for each of several texts, one for each document that is
+    /// ranked, one of anything else.
+    pub fn items(&self) -> u32 {
+        let items = match self {
+            Self::Texts(texts) => texts.len(),
+            Self::Ranking { documents, .. } => documents.len(),
+            _ => 1,
+        };
+        u32::try_from(items).unwrap_or(u32::MAX)
+    }
 }
 
 impl From<String> for Prompt {

@@ -14,6 +14,8 @@ pub struct ScoringSpec {
     pub slos: Vec<Slo>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
+    /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
+    pub cache_report: bool,
     /// The largest share of failed requests with which the run still counts as done; if more fail,
     /// the program says so with its exit code.
     pub tolerated_failures: f64,
@@ -24,6 +26,7 @@ impl Default for ScoringSpec {
         Self {
             slos: Vec::new(),
             layouts: vec![Layout::Sglang, Layout::Native],
+            cache_report: false,
             tolerated_failures: ALL_BUT_ONE,
         }
     }

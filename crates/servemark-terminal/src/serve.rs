@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError};
 use servemark::plan::{OutputSpec, ScoringSpec};
-use servemark::report::SglangOptions;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, stop_on_ctrl_c, verdict};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
@@ -82,9 +81,7 @@ fn show(log: &RunLog, scoring: &ScoringSpec) -> anyhow::Result<()> {
 }
 
 fn append(log: &RunLog, scoring: &ScoringSpec, details: bool, path: &Path) -> anyhow::Result<()> {
-    let options = SglangOptions::default();
-    let options = if details { options.with_output_details() } else { options };
-    servemark::append_result(log, scoring, options, path)
+    servemark::append_result(log, scoring, details, path)
         .with_context(|| format!("cannot append the result to {}", path.display()))
 }
 

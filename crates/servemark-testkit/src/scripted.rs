@@ -79,6 +79,6 @@ impl<C> std::fmt::Debug for ScriptedTransport<C> {
 }
 
 fn arrive(recorder: &mut Recorder, at: Stamp) {
-    recorder.body(at);
+    recorder.body(at, 1);
     recorder.at(at).delta(Delta::content("x").with_tokens(Some(1)));
 }

@@ -17,19 +17,22 @@ use crate::ExitCode;
 /// and years after.
 pub fn write_tables(log: &RunLog, scoring: &ScoringSpec, out: &mut dyn Write) -> io::Result<()> {
     for layout in &scoring.layouts {
-        let (policy, format) = definitions(*layout, SglangOptions::default());
+        let (policy, format) = definitions(*layout, options(scoring));
         write(log, policy, scoring, format.table().as_ref(), out)?;
     }
     Ok(())
 }
 
-/// Appends the line of SGLang's result file.
+/// Appends the line of SGLang's result file, with an entry for every request if `details` are
+/// wanted.
 pub fn append_result(
     log: &RunLog,
     scoring: &ScoringSpec,
-    options: SglangOptions,
+    details: bool,
     path: &Path,
 ) -> io::Result<()> {
+    let options = options(scoring);
+    let options = if details { options.with_output_details() } else { options };
     let (policy, format) = definitions(Layout::Sglang, options);
     let mut line = Vec::new();
     write(log, policy, scoring, format.document().as_ref(), &mut line)?;
@@ -51,6 +54,11 @@ pub fn verdict(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     let failed = log.measured().filter(|record| !record.is_success()).count();
     let share = failed as f64 / all.max(1) as f64;
     if share > scoring.tolerated_failures { ExitCode::TooManyFailed } else { ExitCode::Ok }
+}
+
+fn options(scoring: &ScoringSpec) -> SglangOptions {
+    let options = SglangOptions::default();
+    if scoring.cache_report { options.with_cache_report() } else { options }
 }
 
 fn definitions(layout: Layout, options: SglangOptions) -> (MetricPolicy, Format) {

@@ -11,7 +11,7 @@ use servemark_sse::Event;
 use super::part::Part;
 use super::text::RunningText;
 use crate::answer::{Answer, TokenCounter};
-use crate::wire::{Frame, believable, in_stream, parse};
+use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Reads an answer of `/generate`.
@@ -57,6 +57,9 @@ impl GenerateDecoder {
         if let Some(usage) = self.usage(part).and_then(believable) {
             out.usage(usage);
         }
+        if let Some(name) = part.cached().and_then(Cached::storage_name) {
+            out.cache_storage(name);
+        }
         let Some((reason, message)) = part.finish_reason() else { return Ok(()) };
         self.answer.finish(index, reason, message, out)
     }
@@ -82,7 +85,9 @@ impl GenerateDecoder {
         let info = part.meta_info.as_ref()?;
         let totals = self.answer.choices().map(|choice| choice.tokens.total());
         let output = info.completion_tokens.map(|_| totals.fold(0, u32::saturating_add));
-        Some(Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens))
+        let details = part.cached().map(Cached::details);
+        let usage = Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens);
+        Some(usage.with_cached_details(details))
     }
 }
 

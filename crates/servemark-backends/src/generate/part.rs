@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::wire::Text;
+use crate::wire::{Cached, Text};
 
 /// A frame of a stream, or a whole document about one choice.
 #[derive(Debug, serde::Deserialize)]
@@ -28,6 +28,8 @@ pub(super) struct MetaInfo<'a> {
     pub(super) prompt_tokens: Option<u32>,
     pub(super) completion_tokens: Option<u32>,
     pub(super) cached_tokens: Option<u32>,
+    #[serde(borrow)]
+    pub(super) cached_tokens_details: Option<Cached<'a>>,
     #[serde(borrow)]
     finish_reason: Option<FinishReason<'a>>,
 }
@@ -59,6 +61,11 @@ impl Part<'_> {
     /// The tokens of the answer so far.
     pub(super) fn completion_tokens(&self) -> Option<u32> {
         self.meta_info.as_ref()?.completion_tokens
+    }
+
+    /// Where cached tokens were.
+    pub(super) fn cached(&self) -> Option<&Cached<'_>> {
+        self.meta_info.as_ref()?.cached_tokens_details.as_ref()
     }
 
     /// Whether there are as many token ids as tokens are `new` and not as many as there are in

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use servemark_core::{DeltaKind, Usage};
 
-use crate::wire::{Few, Text};
+use crate::wire::{Cached, Few, Text};
 
 /// A frame of a stream, or a whole document.
 #[derive(Debug, Deserialize)]
@@ -14,7 +14,8 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow)]
     choices: Option<Few<Choice<'a>>>,
     usage: Option<WireUsage>,
-    sglext: Option<SglangExtension>,
+    #[serde(borrow)]
+    sglext: Option<SglangExtension<'a>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -39,13 +40,20 @@ impl<'a> Chunk<'a> {
     /// The server's counts, which may come with any frame.
     pub(super) fn usage(&self) -> Option<Usage> {
         let wire = self.usage.as_ref();
-        let extended = self.sglext.as_ref().and_then(SglangExtension::cached_tokens);
-        let cached = extended.or(wire.and_then(WireUsage::cached_tokens));
+        let details = self.cached().map(Cached::details);
+        let total = details.map(|details| details.total());
+        let cached = total.or(wire.and_then(WireUsage::cached_tokens));
         let counts = wire.map(|wire| Usage::new(wire.prompt_tokens, wire.completion_tokens));
-        match (counts, cached) {
-            (None, None) => None,
-            (counts, cached) => Some(counts.unwrap_or_default().with_cached(cached)),
+        if counts.is_none() && cached.is_none() {
+            return None;
         }
+        Some(counts.unwrap_or_default().with_cached(cached).with_cached_details(details))
+    }
+
+    /// Where cached tokens were, which SGLang adds when it was asked with
+    /// `return_cached_tokens_details`.
+    pub(super) fn cached(&self) -> Option<&Cached<'a>> {
+        self.sglext.as_ref()?.cached_tokens_details.as_ref()
     }
 
     /// What it adds to the output. `None` for a role alone, an empty text, counts alone.
@@ -173,23 +181,8 @@ struct PromptDetails {
     cached_tokens: Option<u32>,
 }
 
-/// What SGLang adds when it was asked with `return_cached_tokens_details`.
 #[derive(Debug, Deserialize)]
-struct SglangExtension {
-    cached_tokens_details: Option<CachedDetails>,
-}
-
-impl SglangExtension {
-    fn cached_tokens(&self) -> Option<u32> {
-        let CachedDetails { device, host, storage } = self.cached_tokens_details.as_ref()?;
-        Some([device, host, storage].into_iter().flatten().fold(0, |sum, n| sum.saturating_add(*n)))
-    }
-}
-
-/// Where in the server the cached tokens were.
-#[derive(Debug, Deserialize)]
-struct CachedDetails {
-    device: Option<u32>,
-    host: Option<u32>,
-    storage: Option<u32>,
+struct SglangExtension<'a> {
+    #[serde(borrow)]
+    cached_tokens_details: Option<Cached<'a>>,
 }

@@ -4,7 +4,7 @@
 //! test says what they made of it. One call of `check` is one stream on one or on all routes.
 
 use servemark_backends::Route;
-use servemark_core::{DeltaKind, ErrorKind, Usage};
+use servemark_core::{CachedDetails, DeltaKind, ErrorKind, Usage};
 
 use crate::reading::{Piece, Reading, decoder};
 
@@ -307,7 +307,30 @@ fn counts_on_the_last_piece_alone_are_not_the_pieces_own() {
 fn sglang_tells_where_cached_tokens_were() {
     let body = r#"{"choices":[{"text":"a"}],"sglext":{"cached_tokens_details":{"device":3,"host":2,"storage_backend":"x"}}}"#;
     let reading = check_document(Route::Completions, body, (&["a"], Ok(())));
-    assert_eq!(reading.usage, Some(Usage::default().with_cached(Some(5))));
+    let details = CachedDetails::new(Some(3), Some(2), None);
+    let usage = Usage::default().with_cached(Some(5)).with_cached_details(Some(details));
+    assert_eq!((reading.usage, reading.cache_storage.as_deref()), (Some(usage), Some("x")));
+}
+
+#[test]
+fn generate_tells_where_cached_tokens_were() {
+    let details = r#"{"device":3,"host":0,"storage":4,"storage_backend":"file"}"#;
+    let info = format!(
+        r#"{{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":7,"cached_tokens_details":{details}}}"#
+    );
+    let reading =
+        check_generate(&[&format!(r#"{{"text":"a","meta_info":{info}}}"#)], &[("a", Some(1))]);
+    let details = CachedDetails::new(Some(3), Some(0), Some(4));
+    let usage = Usage::new(Some(9), Some(1)).with_cached(Some(7));
+    assert_eq!(reading.usage, Some(usage.with_cached_details(Some(details))));
+    assert_eq!(reading.cache_storage.as_deref(), Some("file"));
+}
+
+#[test]
+fn cached_tokens_are_told_without_details() {
+    let body = r#"{"choices":[{"text":"a"}],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}"#;
+    let reading = check_document(Route::Completions, body, (&["a"], Ok(())));
+    assert_eq!(reading.usage, Some(Usage::new(Some(9), None).with_cached(Some(4))));
 }
 
 #[track_caller]

@@ -10,6 +10,7 @@ use servemark_sse::{FeedError, Parser};
 pub(crate) struct Reading {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) usage: Option<Usage>,
+    pub(crate) cache_storage: Option<String>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) outcome: Result<(), RequestError>,
 }
@@ -53,7 +54,13 @@ impl Reading {
     }
 
     fn nothing() -> Self {
-        Self { pieces: Vec::new(), usage: None, finish_reason: None, outcome: Ok(()) }
+        Self {
+            pieces: Vec::new(),
+            usage: None,
+            cache_storage: None,
+            finish_reason: None,
+            outcome: Ok(()),
+        }
     }
 
     fn feed<'a>(
@@ -91,6 +98,10 @@ impl Sink for Reading {
 
     fn finish_reason(&mut self, reason: &str) {
         self.finish_reason = Some(reason.to_owned());
+    }
+
+    fn cache_storage(&mut self, name: &str) {
+        self.cache_storage = Some(name.to_owned());
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = ScoringSpec::default();
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
     scoring.layouts.clone_from(&args.own.layout);
+    scoring.cache_report = args.output.cache_report;
     if let Some(share) = args.own.tolerate_failures {
         if !(0.0..=1.0).contains(&share) {
             let why = format!("must lie in 0 to 1, not {share}");

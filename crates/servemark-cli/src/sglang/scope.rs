@@ -166,6 +166,13 @@ const SCOPES: &[Scope] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--cache-report"],
+        in_use: |scene| scene.backend.reports_cache(),
+        when: "beyond sglang, sglang-native, sglang-oai and sglang-oai-chat, whose servers tell of \
+               their cache",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--flush-cache-timeout"],
         in_use: |scene| scene.flushes(),
         when: "without --flush-cache and a backend of SGLang",

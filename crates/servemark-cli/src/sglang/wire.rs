@@ -1,7 +1,7 @@
 //! How a request is put: the route's knobs, and the keys that every body carries besides.
 
 use serde_json::{Value, json};
-use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec};
+use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec, Route};
 use servemark_core::JsonObject;
 use servemark_plan::ModelSpec;
 
@@ -12,7 +12,7 @@ use crate::error::CliError;
 
 /// The route with its knobs.
 pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpec, CliError> {
-    let mut spec = BackendSpec::new(backend, common(args)?);
+    let mut spec = BackendSpec::new(backend, common(args, backend)?);
     let include_usage = args.own.include_usage;
     match &mut spec {
         BackendSpec::Generate(generate) => set_generate(generate, &args.request)?,
@@ -26,12 +26,12 @@ pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpe
     Ok(spec)
 }
 
-fn common(args: &SglangArgs) -> Result<CommonSpec, CliError> {
+fn common(args: &SglangArgs, backend: BackendName) -> Result<CommonSpec, CliError> {
     let ModelSpec { name, served_name, .. } = model(args);
     let mut common = CommonSpec::new(served_name.or(name).unwrap_or_default());
     common.stream = !args.request.disable_stream;
     common.ignore_eos = !args.request.disable_ignore_eos;
-    common.extra_body = extra_body(&args.request)?;
+    common.extra_body = extra_body(args, backend)?;
     Ok(common)
 }
 
@@ -54,12 +54,17 @@ fn completions_logprobs(args: &RequestArgs) -> Result<Option<u32>, CliError> {
     Ok((args.return_logprob && top > 0).then_some(top))
 }
 
-fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
-    let mut extra = match args.extra_request_body.as_deref().filter(|text| !text.is_empty()) {
+fn extra_body(args: &SglangArgs, backend: BackendName) -> Result<JsonObject, CliError> {
+    let SglangArgs { request, output, .. } = args;
+    let mut extra = match request.extra_request_body.as_deref().filter(|text| !text.is_empty()) {
         Some(text) => json_object(text)?,
         None => JsonObject::new(),
     };
-    if args.fake_prefill {
+    // `/generate` tells unasked.
+    if output.cache_report && backend.reports_cache() && backend.route() != Route::Generate {
+        extra.insert("return_cached_tokens_details".to_owned(), json!(true));
+    }
+    if request.fake_prefill {
         extra.insert("bootstrap_host".to_owned(), json!("2.2.2.2"));
         extra.insert("bootstrap_room".to_owned(), json!(0));
     }

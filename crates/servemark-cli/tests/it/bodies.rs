@@ -12,12 +12,11 @@ use servemark_datasets::DatasetName;
 use super::environment;
 
 /// What we refuse for now, by the words of the refusal and the runs it is about.
-const NOT_BUILT: [(&str, usize); 9] = [
+const NOT_BUILT: [(&str, usize); 8] = [
     ("--backend sglang-embedding is not built yet", 1),
     ("--backend trt is not built yet", 2),
     ("--backend truss is not built yet", 1),
     ("--backend vllm-embedding is not built yet", 0),
-    ("--cache-report is not built yet", 5),
     ("--dataset-name generated-shared-prefix is not built yet", 0),
     ("--gsp", 4),
     ("--lora-name a b is not built yet", 4),

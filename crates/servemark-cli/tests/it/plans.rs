@@ -102,6 +102,7 @@ fn no_flag_at_all() {
           "sglang",
           "native"
         ],
+        "cache_report": false,
         "tolerated_failures": 0.9999999999999998
       },
       "output": {
@@ -355,4 +356,20 @@ fn headers_are_credentials_and_bad_ones_are_told() {
 fn what_is_no_plan_is_told_besides() {
     let parsed = parsed("--disable-tqdm --plan-only");
     assert!(!parsed.progress && parsed.plan_only);
+}
+
+#[test]
+fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
+    let asks = |backend: &str| {
+        let plan = parsed(&format!("--backend {backend} --cache-report")).plan;
+        assert!(plan.scoring.cache_report, "{backend}");
+        plan.wire.common().extra_body.contains_key("return_cached_tokens_details")
+    };
+    assert!(asks("sglang-oai") && asks("sglang-oai-chat"));
+    assert!(!asks("sglang") && !asks("sglang-native") && !asks("vllm"));
+    assert_eq!(
+        parsed("--backend vllm --cache-report").warnings,
+        ["--cache-report has no effect beyond sglang, sglang-native, sglang-oai and \
+          sglang-oai-chat, whose servers tell of their cache"]
+    );
 }

@@ -23,7 +23,6 @@ fn what_is_not_built_is_named_with_its_value() {
         ("--dataset-name mooncake", "--dataset-name mooncake"),
         ("--lora-name a", "--lora-name a"),
         ("--pd-separated", "--pd-separated"),
-        ("--cache-report", "--cache-report"),
         ("--gsp-num-groups 8", "--gsp-num-groups 8"),
         ("--mooncake-num-rounds=2", "--mooncake-num-rounds 2"),
         ("--profile-prefill-url http://a", "--profile-prefill-url http://a"),

@@ -161,7 +161,7 @@ impl Golden {
         let completion = Some(output.tokens).filter(|_| self.backend_has_usage());
         let usage = Usage::new(Some(output.prompt), completion);
         recorder.at(end).usage(usage.with_cached(Some(output.cached_tokens)));
-        recorder.body(end);
+        recorder.body(end, 1);
         let failure = || RequestError::new(ErrorKind::Status, output.error.as_str());
         let outcome = output.success.then(Finish::default).ok_or_else(failure);
         let mut record = recorder.finish(outcome, end);

@@ -25,7 +25,7 @@ fn request(index: usize, due: u64) -> Recorder {
 }
 
 fn piece(recorder: &mut Recorder, when: u64, delta: Delta<'_>) {
-    recorder.body(at(when));
+    recorder.body(at(when), 1);
     recorder.at(at(when)).delta(delta);
 }
 
@@ -158,7 +158,7 @@ fn the_tpot_of_sglang_has_the_end_of_the_stream_in_it() {
     let mut recorder = request(0, 0);
     piece(&mut recorder, 250, Delta::content("a").with_tokens(Some(1)));
     piece(&mut recorder, 500, Delta::content("b").with_tokens(Some(1)));
-    recorder.body(at(750));
+    recorder.body(at(750), 1);
     let log = log("/generate", vec![done(recorder)], None);
     let tpot = |policy| Metrics::score(&log, &policy).latencies.tpot.mean_ms.unwrap();
     assert_eq!((tpot(MetricPolicy::native()), tpot(MetricPolicy::sglang())), (250.0, 500.0));

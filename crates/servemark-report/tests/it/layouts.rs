@@ -36,11 +36,11 @@ fn answer(index: usize) -> RequestRecord {
     let sent = index as u64 * 100_000 + 80;
     for token in 0..4 {
         let arrival = at(sent + 20_100 + 7 * index as u64 + token * 5_000);
-        recorder.body(arrival);
+        recorder.body(arrival, 1);
         recorder.at(arrival).delta(Delta::content("tok "));
     }
     let end = at(sent + 36_000);
-    recorder.body(end);
+    recorder.body(end, 1);
     recorder.at(end).usage(Usage::new(Some(40), Some(4)).with_cached(Some(16)));
     recorder.finish(Ok(Finish::default()), end)
 }

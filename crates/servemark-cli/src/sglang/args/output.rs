@@ -16,6 +16,10 @@ pub(in crate::sglang) struct OutputArgs {
     /// Put every request's lengths, times and text into that line
     #[arg(long)]
     pub(in crate::sglang) output_details: bool,
+    /// Tell how many prompt tokens came from the server's prefix cache, and from where; for
+    /// SGLang's backends
+    #[arg(long)]
+    pub(in crate::sglang) cache_report: bool,
     /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000
     #[arg(long, value_name = "KEY:VALUE", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, value_parser = parse_slo)]

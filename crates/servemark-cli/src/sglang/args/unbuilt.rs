@@ -111,7 +111,7 @@ const fn choice(
 }
 
 /// Every flag that is known and not built.
-pub(in crate::sglang) const FLAGS: [Unbuilt; 36] = [
+pub(in crate::sglang) const FLAGS: [Unbuilt; 35] = [
     int("--dataset-offset", "0"),
     Unbuilt::new("--agentic-max-turns", Kind::Int, None),
     choice("--speed-bench-category", &["low_entropy", "mixed", "high_entropy"], None),
@@ -124,7 +124,6 @@ pub(in crate::sglang) const FLAGS: [Unbuilt; 36] = [
     switch("--use-trace-timestamps")
         .hint("; SGLang 0.5.23 accepts it and sends as if it were not there"),
     switch("--print-requests").hint("; the run log holds every request"),
-    switch("--cache-report"),
     switch("--plot-throughput").hint("; the run log holds what there is to plot"),
     list("--lora-name"),
     choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
