@@ -79,6 +79,12 @@ impl Target {
         Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls }) })
     }
 
+    /// Another server that is asked in the same way, with the same credentials.
+    pub fn at(&self, base_url: BaseUrl) -> Result<Self, ClientError> {
+        let spec = TargetSpec { base_url, ..self.shared.spec.clone() };
+        Self::new(&spec, self.shared.credentials.clone())
+    }
+
     /// Where it is.
     pub fn base_url(&self) -> &BaseUrl {
         &self.shared.spec.base_url

@@ -13,4 +13,4 @@ mod server;
 pub use error::PlanError;
 pub use output::{Layout, OutputSpec, ScoringSpec};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
-pub use server::{ControlSpec, ProfileSpec, ServerSpec};
+pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use servemark_client::TargetSpec;
+use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::JsonObject;
 use servemark_mock::MockSpec;
 
@@ -48,15 +48,46 @@ impl Default for ControlSpec {
     }
 }
 
-/// What the server's profiler is told.
+/// Which profiler runs, and what it is told.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ProfileSpec {
+    /// Whose it is.
+    pub of: Profiled,
     /// When it is started.
     pub start: JsonObject,
     /// When it is stopped; it stops by itself where this is absent.
     pub stop: Option<JsonObject>,
+}
+
+/// Whose profiler runs. Closed: there is no third place where one could be.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profiled {
+    /// The server's that is measured.
+    #[default]
+    Server,
+    /// Those of the workers behind it, of which some only prefill and others only decode.
+    Workers(Vec<WorkerSpec>),
+}
+
+/// A worker with a profiler of its own.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkerSpec {
+    /// What it is called: `Prefill-0`, `Decode-1`.
+    pub label: String,
+    /// Where it is.
+    pub url: BaseUrl,
+}
+
+impl WorkerSpec {
+    /// A worker of its parts.
+    pub fn new(label: impl Into<String>, url: BaseUrl) -> Self {
+        Self { label: label.into(), url }
+    }
 }
 
 mod flush {

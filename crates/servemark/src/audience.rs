@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use servemark_client::ClientError;
 use servemark_core::{Phase, Progress};
 use servemark_datasets::{SkippedLines, Summary};
+use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
 
 /// Watches a run: hears the [`News`], sees the progress of long preparations, and may look at the
@@ -68,8 +70,8 @@ pub enum News<'a> {
     },
     /// The server's prefix cache was emptied.
     CacheFlushed,
-    /// The server's profiler does something.
-    Profiler(Profiler),
+    /// The profiler is turned on or off.
+    Profiler(Profiler<'a>),
     /// The measurement begins.
     Measuring {
         /// How many requests it has.
@@ -93,14 +95,55 @@ pub enum News<'a> {
     },
 }
 
-/// What the server's profiler does.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// How a profiler is turned on or off: the server's, or a worker's behind it.
+#[derive(Debug)]
 #[non_exhaustive]
-pub enum Profiler {
-    /// It runs.
-    Started,
-    /// It stopped.
-    Stopped,
+pub enum Profiler<'a> {
+    /// It was asked for, and there is no worker that could be told.
+    Nobody,
+    /// It is about to be told.
+    Turning(Switch),
+    /// It did as it was told.
+    Turned(Switch, Option<&'a WorkerSpec>),
+    /// It did not.
+    Failed(Switch, Option<&'a WorkerSpec>, ClientError),
+}
+
+/// Which way. Closed: a switch has two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Switch {
+    /// On.
+    Start,
+    /// Off.
+    Stop,
+}
+
+impl fmt::Display for Profiler<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str(
+                "Warning: PD separated mode requires --profile-prefill-url or \
+                 --profile-decode-url\n\
+                 Skipping profiler start. Please specify worker URLs for profiling.",
+            ),
+            Self::Turning(Switch::Start) => f.write_str("Starting profiler..."),
+            Self::Turning(Switch::Stop) => f.write_str("Stopping profiler..."),
+            Self::Turned(Switch::Start, worker) => write!(f, "Profiler started{}", of(*worker)),
+            Self::Turned(Switch::Stop, worker) => write!(f, "Profiler stopped{}", of(*worker)),
+            Self::Failed(Switch::Start, worker, why) => {
+                write!(f, "Failed to start profiler{}: {why}", of(*worker))
+            }
+            Self::Failed(Switch::Stop, worker, why) => {
+                write!(f, "Failed to stop profiler{}: {why}", of(*worker))
+            }
+        }
+    }
+}
+
+/// Whose profiler it is, where there are several.
+fn of(worker: Option<&WorkerSpec>) -> String {
+    let named = |worker: &WorkerSpec| format!(" for {} worker at {}", worker.label, worker.url);
+    worker.map(named).unwrap_or_default()
 }
 
 impl fmt::Display for News<'_> {
@@ -132,8 +175,7 @@ impl fmt::Display for News<'_> {
                 "{failed} of {requests} warmup sequences failed. Starting main benchmark run..."
             ),
             Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
-            Self::Profiler(Profiler::Started) => f.write_str("Profiler started."),
-            Self::Profiler(Profiler::Stopped) => f.write_str("Profiler stopped."),
+            Self::Profiler(profiler) => profiler.fmt(f),
             Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
             Self::Measured => f.write_str("Measured."),
             Self::Stopping { level: Stop::Now, in_flight } => {

@@ -94,12 +94,13 @@ mod error;
 mod execute;
 mod facts;
 mod journal;
+mod profiler;
 mod score;
 mod server;
 mod stage;
 mod stop_key;
 
-pub use audience::{Audience, Live, News, Profiler};
+pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};

@@ -9,10 +9,11 @@ use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{CostMeter, Runner};
 
-use crate::audience::{News, Profiler};
+use crate::audience::News;
 use crate::discover::Names;
 use crate::draw::Load;
 use crate::journal::Journal;
+use crate::profiler::Profilers;
 use crate::server::{self, Server};
 use crate::{ExecuteError, RunContext};
 
@@ -48,10 +49,12 @@ impl Stage<'_> {
         let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
         let stop = self.context.stop.signal();
         let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
-        self.context.unless_stopped(self.set(&runner, &transport)).await?;
+        let profile = self.plan.control.profile.as_ref();
+        let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
+        self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
         let cost = self.measure(clock, &runner, &transport).await;
         let ended = clock.now();
-        self.stop_profiler().await;
+        profilers.stop().await;
         Ok(Measured { cost, ended })
     }
 
@@ -60,11 +63,12 @@ impl Stage<'_> {
         &self,
         runner: &Runner<SystemPacer>,
         transport: &Transport,
+        profilers: &Profilers<'_>,
     ) -> Result<(), ExecuteError> {
         self.warm_up(runner, transport).await?;
         self.flush_cache().await?;
         runner.wait(self.plan.control.settle).await;
-        self.start_profiler().await;
+        profilers.start().await;
         if let Some(connections) = server::connections(self.plan) {
             let opened = transport.preconnect(connections).await;
             self.missed("open connections ahead of the measurement", &opened);
@@ -102,24 +106,6 @@ impl Stage<'_> {
         self.server.control.flush_cache(&route).await.map_err(ExecuteError::Flush)?;
         self.context.tell(&News::CacheFlushed);
         Ok(())
-    }
-
-    async fn start_profiler(&self) {
-        let Some(profile) = &self.plan.control.profile else { return };
-        let body = profile.start.clone().into();
-        let started = self.server.control.start_profile(&body).await;
-        if self.missed("start the profiler", &started) {
-            self.context.tell(&News::Profiler(Profiler::Started));
-        }
-    }
-
-    async fn stop_profiler(&self) {
-        let profile = self.plan.control.profile.as_ref();
-        let Some(body) = profile.and_then(|profile| profile.stop.clone()) else { return };
-        let stopped = self.server.control.stop_profile(&body.into()).await;
-        if self.missed("stop the profiler", &stopped) {
-            self.context.tell(&News::Profiler(Profiler::Stopped));
-        }
     }
 
     async fn measure(

@@ -3,6 +3,7 @@
 //! Names, types, defaults and choices are SGLang 0.5.23's; a test holds them against its own list.
 //! What the flags mean is told by the modules that turn them into a plan.
 
+mod client;
 mod dataset;
 mod load;
 mod output;
@@ -14,6 +15,7 @@ mod unbuilt;
 
 use clap::{Command, CommandFactory, Parser};
 
+use self::client::ClientArgs;
 pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
@@ -46,6 +48,8 @@ pub(super) struct SglangArgs {
     pub(super) output: OutputArgs,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
+    #[command(flatten)]
+    client: ClientArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
     #[command(flatten)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use servemark_backends::BackendName;
 use servemark_core::JsonObject;
-use servemark_plan::{ControlSpec, ProfileSpec};
+use servemark_plan::{ControlSpec, ProfileSpec, Profiled, WorkerSpec};
 
 use super::args::{LoadArgs, ProfileArgs, SglangArgs};
-use super::number::{at_least, seconds, some_at_least};
+use super::number::{at_least, refused, seconds, some_at_least};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -46,7 +46,8 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
         some_at_least("--profile-start-step", 0, args.profile_start_step)?;
     let steps: Option<u64> = some_at_least("--profile-steps", 0, args.profile_steps)?;
     let num_steps: Option<u64> = some_at_least("--profile-num-steps", 0, args.profile_num_steps)?;
-    let stops_by_itself = steps.is_some() || num_steps.is_some();
+    // SGLang's client stops the workers itself even when it gave them this number of steps.
+    let stops_by_itself = steps.is_some() || num_steps.is_some() && !args.pd_separated;
     let num_steps = num_steps.or(args.profile_by_stage.then_some(STEPS_BY_STAGE));
     let mut start = object([
         ("activities", json!(args.profile_activities)),
@@ -66,9 +67,31 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
         start.insert("num_steps".to_owned(), json!(steps.to_string()));
     }
     let mut spec = ProfileSpec::default();
+    spec.of = profiled(args)?;
     spec.start = start;
     spec.stop = (!stops_by_itself).then_some(stop);
     Ok(spec)
+}
+
+/// The server, or the workers in the order of the command line.
+fn profiled(args: &ProfileArgs) -> Result<Profiled, CliError> {
+    if !args.pd_separated {
+        return Ok(Profiled::Server);
+    }
+    let [prefill, decode] = [
+        ("Prefill", "--profile-prefill-url", &args.profile_prefill_url),
+        ("Decode", "--profile-decode-url", &args.profile_decode_url),
+    ]
+    .map(|(role, flag, urls)| workers(role, flag, urls.as_deref().unwrap_or_default()));
+    Ok(Profiled::Workers([prefill?, decode?].concat()))
+}
+
+fn workers(role: &str, flag: &'static str, urls: &[String]) -> Result<Vec<WorkerSpec>, CliError> {
+    let worker = |(number, url): (usize, &String)| {
+        let url = url.parse().map_err(refused(flag))?;
+        Ok(WorkerSpec::new(format!("{role}-{number}"), url))
+    };
+    urls.iter().enumerate().map(worker).collect()
 }
 
 pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {

@@ -188,9 +188,28 @@ const SCOPES: &[Scope] = &[
             "--profile-stages",
             "--profile-output-dir",
             "--profile-prefix",
+            "--pd-separated",
         ],
         in_use: |scene| scene.given.is("--profile"),
         when: "without --profile",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--profile-prefill-url", "--profile-decode-url"],
+        in_use: |scene| scene.given.is("--profile") && scene.given.is("--pd-separated"),
+        when: "without --profile and --pd-separated",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--rust-client"],
+        in_use: |_| false,
+        when: "here: this client is compiled already, for every backend and data set",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--rust-worker-threads"],
+        in_use: |_| false,
+        when: "here: this client sends and reads on one thread and reports how busy it was",
         owner: Owner::Peer,
     },
 ];

@@ -8,11 +8,12 @@ use servemark_backends::{Backend, BackendSpec};
 use servemark_cli::{CliError, Parsed, sglang};
 use servemark_core::{JsonObject, Prompt, Sample};
 use servemark_datasets::DatasetName;
+use servemark_plan::{ControlSpec, Profiled};
 
 use super::environment;
 
 /// What we refuse for now, by the words of the refusal and the runs it is about.
-const NOT_BUILT: [(&str, usize); 8] = [
+const NOT_BUILT: &[(&str, usize)] = &[
     ("--backend sglang-embedding is not built yet", 1),
     ("--backend trt is not built yet", 2),
     ("--backend truss is not built yet", 1),
@@ -20,7 +21,6 @@ const NOT_BUILT: [(&str, usize); 8] = [
     ("--dataset-name generated-shared-prefix is not built yet", 0),
     ("--gsp", 4),
     ("--lora-name a b is not built yet", 4),
-    ("--pd-separated is not built yet", 3),
 ];
 
 /// One recorded run of the peer.
@@ -35,7 +35,7 @@ fn what_is_refused_is_refused_for_a_reason() {
         .iter()
         .filter_map(|recording| Some(recording.read().err()?.to_string()))
         .collect();
-    for (reason, expected) in NOT_BUILT {
+    for &(reason, expected) in NOT_BUILT {
         let count = refusals.iter().filter(|refusal| refusal.starts_with(reason)).count();
         assert_eq!(count, expected, "{reason}: {refusals:#?}");
     }
@@ -91,20 +91,32 @@ fn the_cache_is_flushed_when_the_peer_flushes_it() {
 }
 
 #[test]
-fn the_profiler_is_told_the_same() {
-    let mut profiles = 0;
+fn the_profilers_are_told_the_same() {
+    let mut told = 0;
     for recording in recordings() {
         let Ok(Parsed { plan, .. }) = recording.read() else { continue };
-        let profile = plan.control.profile.as_ref();
-        let start = profile.map(|profile| json!(profile.start).to_string());
-        let stop =
-            profile.and_then(|profile| profile.stop.as_ref()).map(|stop| json!(stop).to_string());
-        let expected = |path| recording.body(path).map(|body| fill(&body.to_string()));
-        assert_eq!(start, expected("/start_profile"), "{}", recording.name);
-        assert_eq!(stop, expected("/stop_profile"), "{}", recording.name);
-        profiles += usize::from(start.is_some());
+        let ours = profiler_calls(&plan.control);
+        assert_eq!(ours, recording.profiler_calls(), "{}", recording.name);
+        told += ours.len();
     }
-    assert!(profiles > 5, "only {profiles} profiles");
+    assert!(told > 15, "only {told} calls");
+}
+
+/// Addresses and bodies, in their order.
+fn profiler_calls(control: &ControlSpec) -> Vec<(String, String)> {
+    let Some(profile) = &control.profile else { return Vec::new() };
+    let servers = match &profile.of {
+        Profiled::Server => vec![fill("$BASE_URL")],
+        Profiled::Workers(workers) => workers.iter().map(|worker| worker.url.to_string()).collect(),
+    };
+    let switches = [("start", Some(&profile.start)), ("stop", profile.stop.as_ref())];
+    let calls = switches.iter().flat_map(|(name, body)| {
+        let call = move |server| {
+            Some((format!("{server}/{name}_profile"), json!(body.as_ref()?).to_string()))
+        };
+        servers.iter().filter_map(call)
+    });
+    calls.collect()
 }
 
 impl Recording {
@@ -152,8 +164,13 @@ impl Recording {
         self.requests().filter(to_path).map(|request| &request["body"])
     }
 
-    fn body<'a>(&'a self, path: &'a str) -> Option<&'a Value> {
-        self.bodies(path).next()
+    fn profiler_calls(&self) -> Vec<(String, String)> {
+        let profiler = |request: &&Value| request["path"].as_str().unwrap().ends_with("_profile");
+        let call = |request: &Value| {
+            let path = request["path"].as_str().unwrap();
+            (fill(&format!("$BASE_URL{path}")), fill(&request["body"].to_string()))
+        };
+        self.requests().filter(profiler).map(call).collect()
     }
 }
 

@@ -22,10 +22,8 @@ fn what_is_not_built_is_named_with_its_value() {
         ("--dataset-name image", "--dataset-name image"),
         ("--dataset-name mooncake", "--dataset-name mooncake"),
         ("--lora-name a", "--lora-name a"),
-        ("--pd-separated", "--pd-separated"),
         ("--gsp-num-groups 8", "--gsp-num-groups 8"),
         ("--mooncake-num-rounds=2", "--mooncake-num-rounds 2"),
-        ("--profile-prefill-url http://a", "--profile-prefill-url http://a"),
     ] {
         refuses(line, &format!("{what} is not built yet"));
     }
@@ -95,6 +93,10 @@ fn addresses_that_are_none() {
         "--base-url localhost:30000",
         "--base-url cannot be used: the base URL must begin with http:// or https://",
     );
+    refuses(
+        "--profile --pd-separated --profile-decode-url http://a b:1",
+        "--profile-decode-url cannot be used: the base URL must begin with http:// or https://",
+    );
     refuses("--host a/b", "--host must be a name or an address, not 'a/b'; see --base-url");
 }
 
@@ -145,6 +147,19 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
         ],
     );
     warns("--profile-steps 5", &["--profile-steps has no effect without --profile"]);
+    warns(
+        "--profile --profile-decode-url http://a",
+        &["--profile-decode-url has no effect without --profile and --pd-separated"],
+    );
+    warns(
+        "--rust-client --rust-worker-threads 4",
+        &[
+            "--rust-client has no effect here: this client is compiled already, for every backend \
+             and data set",
+            "--rust-worker-threads has no effect here: this client sends and reads on one thread \
+             and reports how busy it was",
+        ],
+    );
     warns("--base-url http://a --port 1", &["--port has no effect with --base-url"]);
 }
 

@@ -1,3 +1,6 @@
 //! Whole runs against the bundled simulator.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod profiling;
 mod runs;

@@ -15,7 +15,7 @@ use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, verdict, write_tables};
 
-fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
+pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
     mock.faults = faults.iter().map(|fault| fault.parse::<Fault>().expect("a fault")).collect();
     let mut random = RandomSpec::default();

@@ -39,6 +39,17 @@ pub(in crate::sglang) struct ProfileArgs {
     /// How the names of its files begin
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) profile_prefix: Option<String>,
+    /// Profile the workers below instead of the server, which hands requests on to them
+    #[arg(long)]
+    pub(in crate::sglang) pd_separated: bool,
+    /// The workers that prefill
+    #[arg(long, value_name = "URL", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::sglang) profile_prefill_url: Option<Vec<String>>,
+    /// The workers that decode; they cannot be profiled together with those that prefill
+    #[arg(long, value_name = "URL", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::sglang) profile_decode_url: Option<Vec<String>>,
 }
 
 const ACTIVITIES: [&str; 5] = ["CPU", "GPU", "CUDA_PROFILER", "XPU", "MEM"];

@@ -36,7 +36,7 @@ pub(super) fn args() -> impl Iterator<Item = Arg> {
 
 /// Their names, for the help: a table of what is refused would only be in the way there.
 pub(super) fn names() -> String {
-    FLAGS.map(|unbuilt| unbuilt.flag).join(", ")
+    FLAGS.iter().map(|unbuilt| unbuilt.flag).collect::<Vec<_>>().join(", ")
 }
 
 impl Unbuilt {
@@ -111,7 +111,7 @@ const fn choice(
 }
 
 /// Every flag that is known and not built.
-pub(in crate::sglang) const FLAGS: [Unbuilt; 35] = [
+pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     int("--dataset-offset", "0"),
     Unbuilt::new("--agentic-max-turns", Kind::Int, None),
     choice("--speed-bench-category", &["low_entropy", "mixed", "high_entropy"], None),
@@ -128,9 +128,6 @@ pub(in crate::sglang) const FLAGS: [Unbuilt; 35] = [
     list("--lora-name"),
     choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
     float("--lora-zipf-alpha", "1.5"),
-    switch("--pd-separated"),
-    list("--profile-prefill-url"),
-    list("--profile-decode-url"),
     int("--gsp-num-groups", "64"),
     int("--gsp-prompts-per-group", "16"),
     int("--gsp-system-prompt-len", "2048"),
@@ -150,6 +147,4 @@ pub(in crate::sglang) const FLAGS: [Unbuilt; 35] = [
         &["mooncake", "conversation", "synthetic", "toolagent"],
         Some("conversation"),
     ),
-    switch("--rust-client").hint("; leave it out, this client is compiled already"),
-    Unbuilt::new("--rust-worker-threads", Kind::Int, None),
 ];

@@ -1,0 +1,16 @@
+//! Which of SGLang's two clients is meant. There is one of ours, so both flags change nothing.
+
+use clap::Args;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "SGLang's compiled client")]
+pub(in crate::sglang) struct ClientArgs {
+    /// Changes nothing: this client is compiled already
+    #[arg(long)]
+    rust_client: bool,
+    /// Changes nothing: this client sends and reads on one thread
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    rust_worker_threads: Option<i64>,
+}
