@@ -80,6 +80,24 @@ pub enum DatasetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The file is no table, or not the one that the data set expects.
+    #[error("{path} cannot be used as a parquet table: {reason}", path = path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A row of a table is not what the data set expects.
+    #[error("{path}, row {row}: {reason}", path = path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The row, from one.
+        row: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Nothing was left to send.
     #[error("the data set gave no request at all: {reason}")]
     Nothing {

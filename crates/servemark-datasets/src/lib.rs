@@ -37,6 +37,8 @@ mod random;
 mod shaping;
 mod sharegpt;
 mod spec;
+#[cfg_attr(not(test), expect(dead_code, reason = "the data sets that read it follow"))]
+mod table;
 mod text_file;
 
 pub use custom::CustomSpec;

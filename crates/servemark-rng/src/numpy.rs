@@ -49,6 +49,11 @@ impl NumpyRandom {
         self.words.next_f64()
     }
 
+    /// Leaves the generator where `numpy.random.rand(count)` does, without making the floats.
+    pub fn skip_samples(&mut self, count: u64) {
+        self.words.skip(2 * count);
+    }
+
     /// `numpy.random.uniform(low, high)`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random_sample()
@@ -239,6 +244,14 @@ mod tests {
         let mut numpy = NumpyRandom::seeded(42);
         let expected = [0.49816047538944996, 2.8028572256396647];
         assert_eq!(expected.map(|_| numpy.uniform(-1.0, 3.0)), expected);
+    }
+
+    #[test]
+    fn samples_may_be_skipped() {
+        let (mut drawn, mut skipped) = (NumpyRandom::seeded(3), NumpyRandom::seeded(3));
+        (0..1001).for_each(|_| _ = drawn.random_sample());
+        skipped.skip_samples(1001);
+        assert_eq!(skipped.random_sample(), drawn.random_sample());
     }
 
     #[test]

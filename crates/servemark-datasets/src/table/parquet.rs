@@ -1,0 +1,117 @@
+//! A parquet file, read row by row.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::Type as PhysicalType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::reader::TreeBuilder;
+use parquet::record::{Field, Row};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor, Type};
+use servemark_core::DatasetError;
+
+use super::{Cells, unusable};
+
+/// An open parquet file and the part of its columns that is read.
+pub(super) struct TableFile {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    columns: SchemaDescPtr,
+}
+
+impl TableFile {
+    /// Opens a file that has each of the columns, as text or bytes.
+    pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
+        let read = |source| DatasetError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(read)?;
+        let length = file.metadata().map_err(read)?.len();
+        let reader = SerializedFileReader::new(file).map_err(|error| unusable(path, &error))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let missing = columns.iter().find(|column| !has(schema, column));
+        if let Some(missing) = missing {
+            let reason =
+                format!("it has no column {missing} of text or bytes, but {}", names(schema));
+            return Err(unusable(path, &reason));
+        }
+        if !is_whole(&reader, length) {
+            return Err(unusable(path, "its parts do not lie inside it; was it cut or changed?"));
+        }
+        let columns = part(schema, columns).map_err(|error| unusable(path, &error))?;
+        Ok(Self { path: path.to_owned(), reader, columns })
+    }
+
+    /// How many rows it has.
+    pub(super) fn len(&self) -> usize {
+        usize::try_from(self.reader.metadata().file_metadata().num_rows()).unwrap_or_default()
+    }
+
+    /// Visits every row in order.
+    pub(super) fn each(&self, visit: &mut dyn FnMut(Cells)) -> Result<(), DatasetError> {
+        self.try_each(visit).map_err(|error| unusable(&self.path, &error))
+    }
+
+    fn try_each(&self, visit: &mut dyn FnMut(Cells)) -> Result<(), ParquetError> {
+        for group in 0..self.reader.num_row_groups() {
+            let group = self.reader.get_row_group(group)?;
+            let rows = TreeBuilder::new().with_batch_size(ROWS_AT_ONCE);
+            for row in rows.as_iter(self.columns.clone(), &*group)? {
+                visit(cells("", row?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether every column lies inside the file, which the reader takes for granted.
+fn is_whole(reader: &SerializedFileReader<File>, length: u64) -> bool {
+    let inside = |column: &ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+        let [start, size] = [start, column.compressed_size()].map(u64::try_from);
+        matches!((start, size), (Ok(start), Ok(size)) if start.saturating_add(size) <= length)
+    };
+    let groups = reader.metadata().row_groups().iter();
+    groups.flat_map(RowGroupMetaData::columns).all(inside)
+}
+
+fn has(schema: &SchemaDescriptor, column: &str) -> bool {
+    let is_column = |leaf: &&ColumnDescPtr| leaf.path().string() == column;
+    let leaf = schema.columns().iter().find(is_column);
+    leaf.is_some_and(|leaf| leaf.physical_type() == PhysicalType::BYTE_ARRAY)
+}
+
+fn names(schema: &SchemaDescriptor) -> String {
+    let names: Vec<String> = schema.columns().iter().map(|leaf| leaf.path().string()).collect();
+    names.join(", ")
+}
+
+/// The outermost columns that hold the ones to be read.
+fn part(schema: &SchemaDescriptor, columns: &[&str]) -> Result<SchemaDescPtr, ParquetError> {
+    let is_needed = |field: &&Arc<Type>| {
+        columns.iter().any(|column| column.split('.').next() == Some(field.name()))
+    };
+    let root = schema.root_schema();
+    let fields = root.get_fields().iter().filter(is_needed).cloned().collect();
+    let part = Type::group_type_builder(root.name()).with_fields(fields).build()?;
+    Ok(Arc::new(SchemaDescriptor::new(Arc::new(part))))
+}
+
+/// The texts and byte strings of a row, those of a group by its path.
+fn cells(path: &str, row: Row) -> Cells {
+    let mut found = Cells::new();
+    for (name, field) in row.into_columns() {
+        let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+        match field {
+            Field::Str(text) => drop(found.insert(path, text.into_bytes())),
+            Field::Bytes(bytes) => drop(found.insert(path, bytes.data().to_vec())),
+            Field::Group(group) => found.extend(cells(&path, group)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Pictures are large, and the reader holds this many rows at a time.
+const ROWS_AT_ONCE: usize = 16;
