@@ -47,6 +47,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("image", &["servemark-datasets"]),
     ("indicatif", &["servemark-terminal"]),
     ("minijinja", &["servemark-tokenizer"]),
+    ("nix", &["servemark-client"]),
     ("parquet", &["servemark-datasets"]),
     ("rustls", &["servemark-client"]),
     ("statrs", &["servemark-metrics"]),

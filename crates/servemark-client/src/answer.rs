@@ -6,7 +6,7 @@
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use servemark_backends::{Decoder, Flow};
-use servemark_core::{ErrorKind, Recorder, RequestError, Stamp};
+use servemark_core::{Arrival, ErrorKind, Recorder, RequestError};
 use servemark_sse::{FeedError, Parser, Unfinished};
 
 /// The body of one answer.
@@ -14,7 +14,7 @@ use servemark_sse::{FeedError, Parser, Unfinished};
 pub(crate) struct Answer<D> {
     decoder: D,
     shape: Shape,
-    last: Stamp,
+    last: Arrival,
     is_empty: bool,
 }
 
@@ -39,14 +39,14 @@ impl<D: Decoder> Answer<D> {
             let message = "the server compressed its answer, which nobody asked for";
             return Err(RequestError::new(ErrorKind::Decode, message));
         }
-        Ok(Self { decoder, shape: Shape::of(headers), last: Stamp::ZERO, is_empty: true })
+        Ok(Self { decoder, shape: Shape::of(headers), last: Arrival::default(), is_empty: true })
     }
 
     /// Reads what arrived at `at`. All events completed by it share that stamp.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
-        at: Stamp,
+        at: Arrival,
         recorder: &mut Recorder,
     ) -> Result<Flow, RequestError> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
@@ -109,7 +109,7 @@ fn feed<D: Decoder>(
     parser: &mut Parser,
     bytes: &[u8],
     decoder: &mut D,
-    at: Stamp,
+    at: Arrival,
     recorder: &mut Recorder,
 ) -> Result<Flow, RequestError> {
     let mut out = recorder.at(at);

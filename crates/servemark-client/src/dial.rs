@@ -24,8 +24,8 @@ pub(crate) struct Dialed {
 /// The stamps are taken under TLS, where the socket is read.
 #[derive(Debug)]
 pub(crate) enum Stream {
-    Plain(StampIo<TcpStream>),
-    Tls(Box<TlsStream<StampIo<TcpStream>>>),
+    Plain(StampIo),
+    Tls(Box<TlsStream<StampIo>>),
 }
 
 /// Opens a stream to the target. Without a time-out of its own: the caller watches.
@@ -71,10 +71,7 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, ClientError> {
 }
 
 /// A server without ALPN speaks HTTP/1.1; HTTP/2 has to be agreed upon.
-fn check_protocol(
-    target: &Target,
-    stream: &TlsStream<StampIo<TcpStream>>,
-) -> Result<(), ClientError> {
+fn check_protocol(target: &Target, stream: &TlsStream<StampIo>) -> Result<(), ClientError> {
     let agreed = stream.get_ref().1.alpn_protocol();
     if target.http_version() == HttpVersion::Http1
         || agreed == Some(tls::protocol(HttpVersion::Http2))

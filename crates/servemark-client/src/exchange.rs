@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use servemark_core::{Clock, Connection, Stamp};
+use servemark_core::{Arrival, ArrivalClock, Clock, Connection, Stamp};
 
 use crate::error::{ClientError, ClientErrorKind};
 use crate::failure;
@@ -24,6 +24,7 @@ pub(crate) struct Exchange {
     body: Incoming,
     link: Link,
     head_at: Stamp,
+    arrival_clock: ArrivalClock,
     stage: Stage,
     /// From when the stage's limit counts.
     since: Stamp,
@@ -65,8 +66,8 @@ impl Exchange {
 
     fn new(response: Response<Incoming>, link: Link, since: Stamp) -> Self {
         let (head, body) = response.into_parts();
-        let head_at = link.last_read();
-        Self { head, body, link, head_at, stage: Stage::FirstByte, since }
+        let (head_at, arrival_clock) = (link.last_read().at(), link.arrival_clock());
+        Self { head, body, link, head_at, arrival_clock, stage: Stage::FirstByte, since }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -82,14 +83,20 @@ impl Exchange {
         self.head_at
     }
 
+    /// By whose clock the arrivals so far are known: the weakest of them all.
+    pub(crate) fn arrival_clock(&self) -> ArrivalClock {
+        self.arrival_clock
+    }
+
     /// The next bytes of the body with their arrival; `None` at its end.
     pub(crate) async fn next(
         &mut self,
         watch: &mut Watch,
-    ) -> Result<Option<(Stamp, Bytes)>, ClientError> {
+    ) -> Result<Option<(Arrival, Bytes)>, ClientError> {
         while let Some(frame) = watch.guard(self.stage, self.since, self.body.frame()).await? {
             let at = self.link.last_read();
-            (self.stage, self.since) = (Stage::Idle, at);
+            (self.stage, self.since) = (Stage::Idle, at.seen());
+            self.arrival_clock = self.arrival_clock.min(self.link.arrival_clock());
             if let Ok(bytes) = frame.map_err(failure::in_body)?.into_data() {
                 return Ok(Some((at, bytes)));
             }

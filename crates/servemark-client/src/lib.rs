@@ -19,6 +19,7 @@ mod failure;
 mod limits;
 mod link;
 mod pool;
+mod receive;
 mod request;
 mod stamp_io;
 mod status;

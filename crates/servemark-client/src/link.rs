@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use servemark_core::{Connection, MonotonicClock, Recorder, Stamp};
+use servemark_core::{Arrival, ArrivalClock, Connection, MonotonicClock, Recorder, Stamp};
 
 use crate::dial::{Stream, dial};
 use crate::error::ClientError;
@@ -85,8 +85,17 @@ impl Link {
     }
 
     /// When the last bytes arrived.
-    pub(crate) fn last_read(&self) -> Stamp {
+    pub(crate) fn last_read(&self) -> Arrival {
         self.wire.last_read()
+    }
+
+    /// By whose clock that is known.
+    pub(crate) fn arrival_clock(&self) -> ArrivalClock {
+        match &self.sender {
+            _ if !self.wire.is_stamped() => ArrivalClock::User,
+            Sender::Http1(_) => ArrivalClock::Kernel,
+            Sender::Http2(_) => ArrivalClock::KernelBound,
+        }
     }
 
     /// Whether it is known to be closed.

@@ -1,37 +1,48 @@
 //! The stamping IO: the one place where arrivals and departures get their time.
 //!
-//! [`StampIo`] sits on the TCP stream, under TLS if there is any, and reads the clock once per
-//! socket read, right after the read returned and before anybody looks at the bytes. What it saw
-//! lies in a [`Wire`], which the reader of the body asks when it takes a frame.
+//! [`StampIo`] sits on the TCP stream, under TLS if there is any. Every socket read brings the
+//! kernel's stamp of its last byte, where there is one, and is followed by one reading of the
+//! clocks before anybody looks at the bytes. What was seen lies in a [`Wire`], which the reader of
+//! the body asks when it takes a piece.
 //!
-//! On a current-thread runtime the answer is exact for HTTP/1.1: hyper reads the socket again only
-//! after the one frame it holds was taken, and its task cannot run between the taking and the
-//! asking. On HTTP/2, where streams share a connection, and on a runtime with several threads, it
-//! is an upper bound.
+//! On a current-thread runtime the answer is exact for HTTP/1.1: the socket is read again only
+//! after what was read is taken. On HTTP/2, where streams share a connection, and on a runtime with
+//! several threads, it is an upper bound.
 //!
-//! This is also the seam for the kernel's receive stamps: [`StampIo::poll_read`] is where
-//! `recvmsg` with a control buffer replaces the plain read, and nothing above notices.
+//! The kernel stamps by the wall clock. Only the difference to the wall clock's time of the read is
+//! used, so the wall clock may be wrong; it must not jump between the two.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use servemark_core::{Clock, MonotonicClock, Stamp};
+use servemark_core::{Arrival, Clock, MonotonicClock, Stamp, unix_now};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::receive::{ask_for_stamps, poll_receive};
 
 /// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
 /// and reader are one thread.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    last_read: AtomicU64,
+    arrived: AtomicU64,
+    seen: AtomicU64,
+    stamped: AtomicBool,
     first_write: AtomicU64,
 }
 
 impl Wire {
     fn new(now: Stamp) -> Self {
-        Self { last_read: AtomicU64::new(now.as_nanos()), first_write: AtomicU64::new(UNWRITTEN) }
+        Self {
+            arrived: AtomicU64::new(now.as_nanos()),
+            seen: AtomicU64::new(now.as_nanos()),
+            stamped: AtomicBool::new(false),
+            first_write: AtomicU64::new(UNWRITTEN),
+        }
     }
 
     /// Forgets the last request's departure: the next write is a new one's.
@@ -45,13 +56,24 @@ impl Wire {
         (nanos != UNWRITTEN).then(|| Stamp::from_nanos(nanos))
     }
 
-    /// When the last read returned.
-    pub(crate) fn last_read(&self) -> Stamp {
-        Stamp::from_nanos(self.last_read.load(Ordering::Relaxed))
+    /// When what was read last arrived, and when it was read.
+    pub(crate) fn last_read(&self) -> Arrival {
+        let stamp = |nanos: &AtomicU64| Stamp::from_nanos(nanos.load(Ordering::Relaxed));
+        Arrival::new(stamp(&self.arrived), stamp(&self.seen))
     }
 
-    fn read_at(&self, at: Stamp) {
-        self.last_read.store(at.as_nanos(), Ordering::Relaxed);
+    /// Whether the kernel stamped what was read last.
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.stamped.load(Ordering::Relaxed)
+    }
+
+    /// A read returned at `seen`; by the kernel its bytes had arrived `lag` before.
+    fn read_at(&self, seen: Stamp, lag: Option<Duration>) {
+        let previous = Stamp::from_nanos(self.arrived.load(Ordering::Relaxed));
+        let arrived = arrived(seen, lag.unwrap_or_default(), previous);
+        self.arrived.store(arrived.as_nanos(), Ordering::Relaxed);
+        self.seen.store(seen.as_nanos(), Ordering::Relaxed);
+        self.stamped.store(lag.is_some(), Ordering::Relaxed);
     }
 
     fn is_armed(&self) -> bool {
@@ -63,30 +85,36 @@ impl Wire {
     }
 }
 
+/// The arrival of what was seen at `seen`. A stream keeps its order, so it is not before the
+/// arrival of what was read before; that also bounds what a jump of the wall clock can do.
+fn arrived(seen: Stamp, lag: Duration, previous: Stamp) -> Stamp {
+    let lag = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
+    Stamp::from_nanos(seen.as_nanos().saturating_sub(lag)).max(previous).min(seen)
+}
+
 /// A stream that stamps what passes.
 #[derive(Debug)]
-pub(crate) struct StampIo<S> {
-    stream: S,
+pub(crate) struct StampIo {
+    stream: TcpStream,
     wire: Arc<Wire>,
     clock: MonotonicClock,
 }
 
-impl<S> StampIo<S> {
-    pub(crate) fn new(stream: S, clock: MonotonicClock) -> Self {
+impl StampIo {
+    pub(crate) fn new(stream: TcpStream, clock: MonotonicClock) -> Self {
+        ask_for_stamps(&stream);
         Self { stream, wire: Arc::new(Wire::new(clock.now())), clock }
     }
 
     pub(crate) fn wire(&self) -> Arc<Wire> {
         Arc::clone(&self.wire)
     }
-}
 
-impl<S: AsyncWrite + Unpin> StampIo<S> {
     /// A small request leaves while `write` is still running, so its departure is the instant
     /// before the call; a write that had to wait did not depart.
     fn departing(
         &mut self,
-        write: impl FnOnce(Pin<&mut S>) -> Poll<io::Result<usize>>,
+        write: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if !self.wire.is_armed() {
             return write(Pin::new(&mut self.stream));
@@ -98,25 +126,41 @@ impl<S: AsyncWrite + Unpin> StampIo<S> {
         }
         outcome
     }
-}
 
-impl<S: AsyncRead + Unpin> AsyncRead for StampIo<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let outcome = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        // The end of the stream brings no byte, so it must not move the last byte's stamp.
-        if buffer.filled().len() > before {
-            self.wire.read_at(self.clock.now());
-        }
-        outcome
+    /// The wall clock is read first: what may come between the two readings then makes an arrival
+    /// late by as much, as it does without a stamp, and never too early.
+    fn stamp(&self, stamped: Option<Duration>) {
+        let lag = stamped.map(|stamped| unix_now().saturating_sub(stamped));
+        self.wire.read_at(self.clock.now(), lag);
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for StampIo<S> {
+impl AsyncRead for StampIo {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let length = usable(buffer);
+        let room = buffer.initialize_unfilled_to(length);
+        let received = ready!(poll_receive(&self.stream, cx, room))?;
+        // The end of the stream brings no byte, so it must not move the last byte's stamp.
+        if received.length > 0 {
+            self.stamp(received.stamped);
+            buffer.advance(received.length);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// How much of a buffer is read into. Memory that nobody has written to must be zeroed before, so
+/// no more of that is taken than answers usually need.
+fn usable(buffer: &ReadBuf<'_>) -> usize {
+    let clean = buffer.initialized().len() - buffer.filled().len();
+    clean.max(buffer.remaining().min(MOST_ZEROED))
+}
+
+impl AsyncWrite for StampIo {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -149,35 +193,62 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StampIo<S> {
 /// No run lasts for 584 years.
 const UNWRITTEN: u64 = u64::MAX;
 
+const MOST_ZEROED: usize = 8 << 10;
+
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     use super::*;
+
+    async fn pair(clock: MonotonicClock) -> (TcpStream, StampIo) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (listener.accept().await.unwrap().0, StampIo::new(client, clock))
+    }
 
     #[tokio::test]
     async fn every_read_moves_the_stamp_and_the_end_does_not() {
         let clock = MonotonicClock::start();
-        let (mut server, client) = tokio::io::duplex(64);
-        let mut io = StampIo::new(client, clock);
+        let (mut server, mut io) = pair(clock).await;
         let wire = io.wire();
 
         let before = clock.now();
         server.write_all(b"one").await.unwrap();
         io.read_exact(&mut [0; 3]).await.unwrap();
         let first = wire.last_read();
-        assert!(first >= before && first <= clock.now());
+        assert!(first.at() >= before && first.seen() <= clock.now());
 
         drop(server);
         assert_eq!(io.read(&mut [0; 3]).await.unwrap(), 0);
         assert_eq!(wire.last_read(), first);
     }
 
+    /// Bytes are stamped when they arrive, however late they are read.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_kernel_tells_when_bytes_came_that_nobody_read() {
+        let clock = MonotonicClock::start();
+        let (mut server, mut io) = pair(clock).await;
+        // The first socket that asks switches stamping on for the machine, which takes a moment.
+        while !io.wire().is_stamped() {
+            server.write_all(b"x").await.unwrap();
+            io.read_exact(&mut [0]).await.unwrap();
+        }
+        server.write_all(b"one").await.unwrap();
+        let written = clock.now();
+        let later = written + Duration::from_millis(20);
+        tokio::time::sleep_until(clock.instant(later).into()).await;
+        io.read_exact(&mut [0; 3]).await.unwrap();
+        let read = io.wire().last_read();
+        assert!(read.at() <= written && read.seen() >= later, "{read:?}");
+    }
+
     #[tokio::test]
     async fn only_the_first_write_of_a_request_is_its_departure() {
         let clock = MonotonicClock::start();
-        let (_server, client) = tokio::io::duplex(64);
-        let mut io = StampIo::new(client, clock);
+        let (_server, mut io) = pair(clock).await;
         let wire = io.wire();
         assert_eq!(wire.first_write(), None);
 
@@ -190,5 +261,22 @@ mod tests {
         assert_eq!(wire.first_write(), None);
         io.write_all(b"next").await.unwrap();
         assert!(wire.first_write().unwrap() >= first);
+    }
+
+    #[test]
+    fn an_arrival_is_between_the_one_before_and_now() {
+        let at = Stamp::from_nanos;
+        let lag = Duration::from_nanos;
+        assert_eq!(arrived(at(100), lag(30), at(20)), at(70));
+        assert_eq!(arrived(at(100), lag(30), at(90)), at(90));
+        assert_eq!(arrived(at(100), lag(500), at(20)), at(20));
+        assert_eq!(arrived(at(100), lag(0), at(20)), at(100));
+    }
+
+    #[test]
+    fn memory_that_was_never_written_to_is_used_sparingly() {
+        let mut fresh = [std::mem::MaybeUninit::uninit(); 16 << 10];
+        assert_eq!(usable(&ReadBuf::uninit(&mut fresh)), MOST_ZEROED);
+        assert_eq!(usable(&ReadBuf::new(&mut [0; 16 << 10])), 16 << 10);
     }
 }

@@ -98,6 +98,7 @@ impl<B: Backend> HttpTransport<B> {
     ) -> Result<(), RequestError> {
         let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
         let mut exchange = Exchange::begin(&self.pool, call.request, &mut watch, recorder).await?;
+        recorder.arrival_clock(exchange.arrival_clock());
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         if exchange.status() != StatusCode::OK {
             return Err(self.refused(exchange, call.route, &mut watch).await.into());
@@ -107,7 +108,8 @@ impl<B: Backend> HttpTransport<B> {
         while flow == Flow::Continue
             && let Some((at, bytes)) = exchange.next(&mut watch).await?
         {
-            recorder.body(at, bytes.len());
+            recorder.arrival_clock(exchange.arrival_clock());
+            recorder.body(at.at(), bytes.len());
             flow = answer.read(&bytes, at, recorder)?;
         }
         answer.end(flow, recorder)?;

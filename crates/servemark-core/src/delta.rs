@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Stamp;
+use crate::{Arrival, Stamp};
 
 /// One piece of output as a decoder finds it. When it arrived is the recorder's business.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -143,6 +143,8 @@ pub struct DeltaLog {
     tokens: Vec<Option<u32>>,
     #[serde(skip_serializing_if = "all_content")]
     kinds: Vec<DeltaKind>,
+    #[serde(skip_serializing_if = "all_zero")]
+    lag_us: Vec<u32>,
 }
 
 /// One row of a [`DeltaLog`].
@@ -157,6 +159,9 @@ pub struct DeltaRow {
     pub tokens: Option<u32>,
     /// What it is part of.
     pub kind: DeltaKind,
+    /// For how many microseconds it had arrived when the client saw it; zero where only the
+    /// client's own clock says when it arrived.
+    pub lag_us: u32,
 }
 
 impl DeltaLog {
@@ -167,12 +172,15 @@ impl DeltaLog {
             bytes: Vec::with_capacity(expected),
             tokens: Vec::with_capacity(expected),
             kinds: Vec::with_capacity(expected),
+            lag_us: Vec::with_capacity(expected),
         }
     }
 
     /// Appends a piece.
-    pub fn push(&mut self, at: Stamp, delta: Delta<'_>) {
-        self.at.push(at);
+    pub fn push(&mut self, arrival: impl Into<Arrival>, delta: Delta<'_>) {
+        let arrival = arrival.into();
+        self.at.push(arrival.at());
+        self.lag_us.push(arrival.lag_us());
         self.bytes.push(u32::try_from(delta.text.len()).unwrap_or(u32::MAX));
         self.tokens.push(delta.tokens);
         self.kinds.push(delta.kind);
@@ -201,6 +209,7 @@ impl DeltaLog {
             bytes,
             tokens: self.tokens.get(row).copied().flatten(),
             kind: self.kinds.get(row).copied().unwrap_or_default(),
+            lag_us: self.lag_us.get(row).copied().unwrap_or_default(),
         })
     }
 }
@@ -220,6 +229,10 @@ fn all_content(kinds: &[DeltaKind]) -> bool {
     kinds.iter().all(|kind| *kind == DeltaKind::Content)
 }
 
+fn all_zero(lags_us: &[u32]) -> bool {
+    lags_us.iter().all(|lag_us| *lag_us == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,6 +250,14 @@ mod tests {
         log.push(Stamp::from_nanos(1), Delta::content("a"));
         log.push(Stamp::from_nanos(3), Delta::content("bc"));
         round_trips(&log, r#"{"at":[1,3],"bytes":[1,2]}"#);
+    }
+
+    #[test]
+    fn a_lag_is_kept_where_it_is_known() {
+        let (arrived, seen) = (Stamp::from_nanos(1), Stamp::from_nanos(30_001));
+        let mut log = DeltaLog::default();
+        log.push(Arrival::new(arrived, seen), Delta::content("a"));
+        round_trips(&log, r#"{"at":[1],"bytes":[1],"lag_us":[30]}"#);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!
 //! This crate knows no HTTP, no runtime, no metric and no command line.
 
+mod arrival;
 mod clock;
 mod dataset;
 mod delta;
@@ -24,6 +25,7 @@ mod session;
 mod tokenizer;
 mod transport;
 
+pub use arrival::{Arrival, ArrivalClock};
 pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
 pub use dataset::{Dataset, DatasetError, DrawContext};
 pub use delta::{CachedDetails, Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DeltaLog, RequestError, Sample, Stamp, Usage};
+use crate::{ArrivalClock, DeltaLog, RequestError, Sample, Stamp, Usage};
 
 /// Everything that was observed of one request. Scores are made from it later, as often as one
 /// likes and under whichever definitions; nothing in here is one.
@@ -12,12 +12,15 @@ pub struct RequestRecord {
     /// Its session's position in the plan, from zero; the warm-up counts for itself.
     pub index: usize,
     /// Which turn of its session, from zero.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub turn: u32,
     /// Which part of the run it belongs to.
     pub phase: Phase,
     /// What the data set planned.
     pub planned: Planned,
+    /// By whose clock its arrivals are known.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub arrival_clock: ArrivalClock,
     /// When it was due.
     pub scheduled: Stamp,
     /// When the concurrency gate let it pass.
@@ -33,7 +36,7 @@ pub struct RequestRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Stamp>,
     /// How many bytes of its body arrived, without HTTP's framing.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub received_bytes: u64,
     /// Every piece of output with its arrival.
     #[serde(default)]
@@ -108,7 +111,7 @@ pub struct Planned {
     /// The part of them that is text.
     pub text_tokens: u32,
     /// The part of them that is images.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub vision_tokens: u32,
     /// Output tokens asked for.
     pub output_tokens: u32,
@@ -177,12 +180,6 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
-fn is_nothing(bytes: &u64) -> bool {
-    *bytes == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -1,8 +1,8 @@
 //! The one place where observation becomes data.
 
 use crate::{
-    Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord, Sample, Sink, Stamp,
-    Usage,
+    Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord,
+    Sample, Sink, Stamp, Usage,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -24,6 +24,7 @@ impl Recorder {
                 index,
                 turn: 0,
                 phase,
+                arrival_clock: ArrivalClock::User,
                 planned: sample.into(),
                 scheduled,
                 granted: None,
@@ -74,9 +75,14 @@ impl Recorder {
         self.record.ended = at;
     }
 
-    /// A sink for what a decoder finds in the bytes that arrived at `at`.
-    pub fn at(&mut self, at: Stamp) -> Stamped<'_> {
-        Stamped { recorder: self, at }
+    /// By whose clock its arrivals are known; the program's unless told.
+    pub fn arrival_clock(&mut self, clock: ArrivalClock) {
+        self.record.arrival_clock = clock;
+    }
+
+    /// A sink for what a decoder finds in the bytes that arrived at `arrival`.
+    pub fn at(&mut self, arrival: impl Into<Arrival>) -> Stamped<'_> {
+        Stamped { recorder: self, arrival: arrival.into() }
     }
 
     /// How many pieces of output there are so far.
@@ -99,12 +105,12 @@ impl Recorder {
 #[derive(Debug)]
 pub struct Stamped<'a> {
     recorder: &'a mut Recorder,
-    at: Stamp,
+    arrival: Arrival,
 }
 
 impl Sink for Stamped<'_> {
     fn delta(&mut self, delta: Delta<'_>) {
-        self.recorder.record.deltas.push(self.at, delta);
+        self.recorder.record.deltas.push(self.arrival, delta);
         self.recorder.record.text.push_str(delta.text);
     }
 

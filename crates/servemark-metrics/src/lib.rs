@@ -7,6 +7,7 @@
 //!
 //! This crate reads no clock, counts no token and prints nothing.
 
+mod arrivals;
 mod error;
 mod failures;
 mod goodput;
@@ -20,6 +21,7 @@ mod totals;
 mod truth;
 mod waits;
 
+pub use arrivals::Arrivals;
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};

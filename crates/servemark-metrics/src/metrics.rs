@@ -7,8 +7,8 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    FailureGroup, Goodput, Rates, RequestScore, Summary, Throughput, TokenTotals, TruthComparison,
-    Waits, peak, statistics,
+    Arrivals, FailureGroup, Goodput, Rates, RequestScore, Summary, Throughput, TokenTotals,
+    TruthComparison, Waits, peak, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -35,6 +35,8 @@ pub struct Metrics {
     pub latencies: Latencies,
     /// Latencies from when a request was due.
     pub response: ResponseTimes,
+    /// By whose clock arrivals are known, and how late the client looked.
+    pub arrivals: Arrivals,
     /// What the client itself added.
     pub waits: Waits,
     /// The load that was asked for and offered.
@@ -88,6 +90,7 @@ impl Metrics {
             concurrency: Concurrency::of(log, policy, &scores, duration_s),
             latencies: Latencies::of(policy, &scores),
             response: ResponseTimes::of(policy, &scores),
+            arrivals: Arrivals::of(log, policy),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(&scores, policy, duration_s),

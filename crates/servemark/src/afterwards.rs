@@ -1,7 +1,8 @@
 //! What is learned when the requests are done: off the clock, and never at the cost of a record.
 
 use servemark_core::{
-    Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer, TokenizerError, parallel,
+    ArrivalClock, Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer,
+    TokenizerError, parallel,
 };
 use servemark_plan::BenchPlan;
 use servemark_runner::Stop;
@@ -36,6 +37,13 @@ pub(crate) async fn ask(
         Err(_) => {}
     }
     footer
+}
+
+/// By whose clock the arrivals of the measurement are known.
+pub(crate) fn arrival_clock(records: &[RequestRecord]) -> Option<ArrivalClock> {
+    let measured = records.iter().filter(|record| record.phase == Phase::Measure);
+    let answered = measured.filter(|record| record.first_byte.is_some());
+    answered.map(|record| record.arrival_clock).min()
 }
 
 /// Counts every output again with our tokenizer, on all cores. A tokenizer that fails costs the

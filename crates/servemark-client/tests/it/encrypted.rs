@@ -16,7 +16,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use servemark_client::{HttpVersion, TargetSpec};
-use servemark_core::{Connection, ErrorKind};
+use servemark_core::{ArrivalClock, Connection, ErrorKind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -67,6 +67,20 @@ async fn http2_is_agreed_upon_over_tls() {
     let server = Server::encrypted("agreed", b"h2").await;
     let record = ask(&transport(&server.spec(HttpVersion::Http2))).await;
     assert_eq!(record.text, "HTTP/2.0", "{record:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_kernels_stamps_come_through_tls_and_bound_what_shares_a_connection() {
+    for (version, protocol, clock) in [
+        (HttpVersion::Http1, &b"http/1.1"[..], ArrivalClock::Kernel),
+        (HttpVersion::Http2, b"h2", ArrivalClock::KernelBound),
+    ] {
+        let server = Server::encrypted("stamped", protocol).await;
+        let transport = transport(&server.spec(version));
+        while ask(&transport).await.arrival_clock == ArrivalClock::User {}
+        assert_eq!(ask(&transport).await.arrival_clock, clock);
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use servemark_client::{Credentials, HttpTransport, Target};
 use servemark_core::{
-    Clock, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Stamp, Transport,
+    ArrivalClock, Clock, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Stamp, Transport,
 };
 use tokio::sync::Notify;
 
@@ -116,4 +116,22 @@ async fn an_abandoned_request_keeps_its_departure() {
     }
     let record = recorder.finish(Ok(servemark_core::Finish::default()), Stamp::ZERO);
     assert!(record.sent.is_some() && record.headers.is_none());
+}
+
+/// What the kernel stamped is stamped before the client saw it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn arrivals_are_the_kernels_and_the_lag_is_kept() {
+    let server = RawServer::answering(crate::support::stream(&["a", "b"])).await;
+    let transport = over(&server.spec(), Echo::default());
+    // The first socket that asks for stamps switches them on for the machine, which takes a moment.
+    let record = loop {
+        let record = ask(&transport).await;
+        if record.arrival_clock != ArrivalClock::User {
+            break record;
+        }
+    };
+    assert_eq!(record.arrival_clock, ArrivalClock::Kernel);
+    let at = arrivals(&record);
+    assert!(at[0] >= record.sent.unwrap() && record.ended >= at[1], "{record:?}");
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{JsonObject, Stamp};
+use crate::{ArrivalClock, JsonObject, Stamp};
 
 /// The first line of a log: what was planned, by which program, on which machine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -99,6 +99,10 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through.
     pub interrupted: bool,
+    /// By whose clock the arrivals of the measurement are known: the weakest of all requests that
+    /// got an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrival_clock: Option<ArrivalClock>,
     /// What the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,

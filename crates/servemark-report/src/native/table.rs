@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::io;
 
-use servemark_core::RunFacts;
+use servemark_core::{ArrivalClock, RunFacts};
 use servemark_metrics::{
     Completeness, Deviation, FailureGroup, Goodput, Metrics, Percentile, Rates, Summary,
     TokenTotals, TruthComparison,
@@ -67,7 +67,17 @@ fn run(table: &mut Table, report: &Report<'_>) {
     if let Some(share) = report.metrics.client_cpu_share {
         table.row("client CPU", format!("{:.1} % of one core", share * 100.0));
     }
+    table.row("arrivals by", arrival_clock(report.metrics.arrivals.clock));
     table.row("definitions", &report.metrics.policy.name);
+}
+
+fn arrival_clock(clock: Option<ArrivalClock>) -> &'static str {
+    match clock {
+        None => "-",
+        Some(ArrivalClock::User) => "the client's clock: its own lag is in every latency",
+        Some(ArrivalClock::KernelBound) => "the kernel's stamps, an upper bound on HTTP/2",
+        Some(ArrivalClock::Kernel) => "the kernel's stamps",
+    }
 }
 
 fn dataset(facts: &RunFacts) -> String {
@@ -161,7 +171,7 @@ fn listed(counts: &[(&str, usize)]) -> String {
 }
 
 fn latencies(table: &mut Table, metrics: &Metrics) {
-    let (service, response, waits) = (&metrics.latencies, &metrics.response, &metrics.waits);
+    let (service, response) = (&metrics.latencies, &metrics.response);
     grid(
         table,
         "Service times, from sent (ms)",
@@ -177,11 +187,21 @@ fn latencies(table: &mut Table, metrics: &Metrics) {
         "Response times, from due (ms)",
         &[("TTFT", &response.ttft), ("E2E", &response.e2el)],
     );
-    grid(
-        table,
-        "The client's part (ms)",
-        &[("queue wait", &waits.queue), ("send lag", &waits.send_lag), ("connect", &waits.connect)],
-    );
+    grid(table, "The client's part (ms)", &own_part(metrics));
+}
+
+/// The client's lag shows only where the kernel tells it.
+fn own_part(metrics: &Metrics) -> Vec<(&'static str, &Summary)> {
+    let (waits, arrivals) = (&metrics.waits, &metrics.arrivals);
+    let mut rows = vec![
+        ("queue wait", &waits.queue),
+        ("send lag", &waits.send_lag),
+        ("connect", &waits.connect),
+    ];
+    if arrivals.lag.samples > 0 {
+        rows.extend([("read lag", &arrivals.lag), ("of first pieces", &arrivals.first_lag)]);
+    }
+    rows
 }
 
 /// A grid of latencies, one row each. What a sample is too small for is left out, and a note below
@@ -236,6 +256,7 @@ fn load(table: &mut Table, metrics: &Metrics) {
     table.row("in flight, mean", number(concurrency.mean));
     table.row("in flight, peak", concurrency.peak);
     table.row("connections", connections(metrics));
+    table.row("pieces per read", number(metrics.arrivals.pieces_per_read));
 }
 
 fn connections(metrics: &Metrics) -> String {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use servemark_core::{
-    ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase, Recorder,
-    RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
+    Arrival, ArrivalClock, ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase,
+    Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp,
+    Truth, Usage,
 };
 use servemark_metrics::{MetricPolicy, Metrics, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
@@ -36,8 +37,10 @@ fn answer(index: usize) -> RequestRecord {
     let sent = index as u64 * 100_000 + 80;
     for token in 0..4 {
         let arrival = at(sent + 20_100 + 7 * index as u64 + token * 5_000);
+        recorder.arrival_clock(ArrivalClock::Kernel);
         recorder.body(arrival, 1);
-        recorder.at(arrival).delta(Delta::content("tok "));
+        let seen = at(sent + 20_120 + 7 * index as u64 + token * 5_000);
+        recorder.at(Arrival::new(arrival, seen)).delta(Delta::content("tok "));
     }
     let end = at(sent + 36_000);
     recorder.body(end, 1);
@@ -146,6 +149,7 @@ fn our_table_of_a_finished_run() {
       duration          1.14 s
       client host       linux-x86_64, 2 cores
       client CPU        1.3 % of one core
+      arrivals by       the kernel's stamps
       definitions       native
 
     Outcome
@@ -190,6 +194,8 @@ fn our_table_of_a_finished_run() {
       queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
       send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
       connect                 2    0.250        -    0.250        -        -        -        -    0.250
+      read lag               40    0.020        -    0.020    0.020    0.020        -        -    0.020
+      of first pieces        10    0.020        -    0.020    0.020        -        -        -    0.020
       -: too few samples; p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
 
     Load as offered
@@ -199,6 +205,7 @@ fn our_table_of_a_finished_run() {
       in flight, mean   0.322
       in flight, peak   1
       connections       2 opened, 10 reused
+      pieces per read   1.00
 
     Goodput
       good requests     2.64 /s
