@@ -3,7 +3,7 @@
 //!
 //! [`HttpTransport`] carries any [`Backend`](servemark_backends::Backend)'s requests to a
 //! [`Target`] and hands its decoder the answer with the arrival of every read. [`ServerControl`]
-//! makes the calls around a run, [`Capacity`] says beforehand whether the machine can hold it.
+//! makes the calls around a run, [`Fetch`] reads a file, [`Capacity`] says beforehand whether the machine can hold it.
 //!
 //! This crate knows no dialect, no schedule and no metric. It never retries, and it never shows a
 //! credential.
@@ -16,6 +16,7 @@ mod dial;
 mod error;
 mod exchange;
 mod failure;
+mod fetch;
 mod limits;
 mod link;
 mod pool;
@@ -33,6 +34,7 @@ pub use base_url::BaseUrl;
 pub use control::{ModelInfo, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
+pub use fetch::Fetch;
 pub use limits::{Capacity, raise_nofile};
 pub use target::{HttpVersion, Target, TargetSpec};
 pub use timeouts::Timeouts;

@@ -5,6 +5,10 @@
 pub trait Progress: Send + Sync {
     /// A piece of work of `total` steps begins.
     fn begin(&self, work: &str, total: u64);
+    /// The same for a download, whose steps are bytes; 0 where nobody says how many.
+    fn begin_bytes(&self, work: &str, total: u64) {
+        self.begin(work, total);
+    }
     /// `steps` more are done.
     fn advance(&self, steps: u64);
     /// It is over.

@@ -1,6 +1,8 @@
 //! Scripted transports, stream fixtures and golden helpers for this workspace's tests.
 
 pub mod captures;
+mod hub;
 mod scripted;
 
+pub use hub::{COMMIT, HubFile, SeenRequest, StandInHub};
 pub use scripted::{Script, ScriptedTransport};

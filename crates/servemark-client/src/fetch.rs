@@ -1,0 +1,81 @@
+//! A file from a server: a plain GET or HEAD whose answer is read in pieces. Nothing of it is
+//! measured.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use servemark_core::MonotonicClock;
+
+use crate::error::ClientError;
+use crate::exchange::Exchange;
+use crate::link::Unobserved;
+use crate::pool::Pool;
+use crate::request;
+use crate::target::Target;
+use crate::watch::Watch;
+
+/// The answer to a GET or a HEAD, whatever its status says. Redirects are for the caller to follow,
+/// who knows whom the credentials are for.
+///
+/// Dropping it closes its connection.
+#[derive(Debug)]
+pub struct Fetch {
+    exchange: Exchange,
+    watch: Watch,
+}
+
+impl Fetch {
+    /// Asks for a route with these headers and waits for the head of the answer.
+    pub async fn get(
+        target: &Target,
+        route: &str,
+        headers: &HeaderMap,
+        clock: MonotonicClock,
+    ) -> Result<Self, ClientError> {
+        Self::ask(Method::GET, target, route, headers, clock).await
+    }
+
+    /// The same for the head alone.
+    pub async fn head(
+        target: &Target,
+        route: &str,
+        headers: &HeaderMap,
+        clock: MonotonicClock,
+    ) -> Result<Self, ClientError> {
+        Self::ask(Method::HEAD, target, route, headers, clock).await
+    }
+
+    async fn ask(
+        method: Method,
+        target: &Target,
+        route: &str,
+        headers: &HeaderMap,
+        clock: MonotonicClock,
+    ) -> Result<Self, ClientError> {
+        let request = request::build(target, method, route, headers, Bytes::new())?;
+        let mut watch = Watch::start(clock, target.timeouts());
+        let pool = Pool::new(target.clone(), clock);
+        let exchange = Exchange::begin(&pool, request, &mut watch, &mut Unobserved).await?;
+        Ok(Self { exchange, watch })
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> u16 {
+        self.exchange.status().as_u16()
+    }
+
+    /// A header of the answer, if it is there and is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.exchange.headers().get(name)?.to_str().ok()
+    }
+
+    /// The next bytes of the body; `None` at its end.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
+        let read = self.exchange.next(&mut self.watch).await?;
+        Ok(read.map(|(_, bytes)| bytes))
+    }
+
+    /// The rest of the body, cut at `limit` bytes.
+    pub async fn collect(&mut self, limit: usize) -> Result<Vec<u8>, ClientError> {
+        self.exchange.collect(&mut self.watch, limit).await
+    }
+}

@@ -1,0 +1,85 @@
+//! The checksum that a hub gives a file: it is the file's name in the cache, too.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+/// The checksum that an `ETag` is, if it is one: SHA-256 for a big file, git's SHA-1 for a small
+/// one, otherwise the server's own business.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Checksum {
+    GitBlob,
+    Sha256,
+}
+
+impl Checksum {
+    /// What sort of checksum `etag` is.
+    pub(crate) fn of(etag: &str) -> Option<Self> {
+        let is_hex = etag.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match etag.len() {
+            40 if is_hex => Some(Self::GitBlob),
+            64 if is_hex => Some(Self::Sha256),
+            _ => None,
+        }
+    }
+
+    /// The checksum of a file, in hexadecimal digits.
+    pub(crate) fn compute(self, path: &Path) -> io::Result<String> {
+        let mut file = File::open(path)?;
+        match self {
+            Self::GitBlob => {
+                let mut digest = Sha1::new();
+                digest.update(format!("blob {}\0", file.metadata()?.len()));
+                feed(&mut file, digest)
+            }
+            Self::Sha256 => feed(&mut file, Sha256::new()),
+        }
+    }
+}
+
+fn feed(file: &mut File, mut digest: impl Digest) -> io::Result<String> {
+    let mut block = vec![0; BLOCK];
+    loop {
+        match file.read(&mut block)? {
+            0 => break,
+            read => digest.update(&block[..read]),
+        }
+    }
+    let mut digits = String::new();
+    for byte in digest.finalize() {
+        digits.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[usize::from(half)])));
+    }
+    Ok(digits)
+}
+
+const BLOCK: usize = 1 << 20;
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(etag: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "hello\n").unwrap();
+        assert_eq!(Checksum::of(etag).unwrap().compute(&path).unwrap(), etag);
+    }
+
+    #[test]
+    fn both_sorts_are_computed() {
+        // As `git hash-object` and `sha256sum` say.
+        check("ce013625030ba8dba906f756967f9e9ca394464a");
+        check("5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+    }
+
+    #[test]
+    fn another_tag_is_no_checksum() {
+        assert_eq!(Checksum::of("W-1234"), None);
+        assert_eq!(Checksum::of(&"x".repeat(64)), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! One file, from a server to the disk: it continues where an earlier try was cut, and appears
+//! under its name only when it is whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_core::{Clock, MonotonicClock, Progress};
+use tokio::time::{Instant, sleep_until};
+
+use crate::HubError;
+use crate::checksum::Checksum;
+use crate::error::disk;
+use crate::url::Url;
+use crate::wanted::Wanted;
+use crate::web::Web;
+
+/// A file to be downloaded.
+pub(crate) struct Download<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) wanted: &'a Wanted,
+    pub(crate) progress: &'a dyn Progress,
+    /// Where it comes from.
+    pub(crate) url: Url,
+    /// Where it goes.
+    pub(crate) to: PathBuf,
+    /// How long it is, if anybody says.
+    pub(crate) size: Option<u64>,
+    /// The hub's mark for its contents, of which most are checksums.
+    pub(crate) tag: Option<String>,
+}
+
+impl Download<'_> {
+    /// Downloads it, unless another process did so while we waited for it.
+    pub(crate) async fn run(&self, lock: &Path) -> Result<(), HubError> {
+        let _locked = hold(lock, self.web.clock()).await?;
+        if self.to.exists() {
+            return Ok(());
+        }
+        let partial = partial(&self.to);
+        let name = self.to_string();
+        self.progress.begin_bytes(&format!("downloading {name}"), self.size.unwrap_or(0));
+        let filled = self.fill(&partial).await;
+        self.progress.end();
+        filled?;
+        self.verify(&partial)?;
+        fs::rename(&partial, &self.to).map_err(disk(&self.to))
+    }
+
+    /// Tries again for as long as each try brings the file further.
+    async fn fill(&self, partial: &Path) -> Result<(), HubError> {
+        make_folder_of(partial)?;
+        self.progress.advance(length(partial));
+        loop {
+            let before = length(partial);
+            if self.size == Some(before) && before > 0 {
+                return Ok(());
+            }
+            match self.append(partial, before).await {
+                Err(error) if error.is_cut() && length(partial) > before => {}
+                // What is there is no beginning of what the server has.
+                Err(HubError::Status { status: 416, .. }) if before > 0 => {
+                    fs::remove_file(partial).map_err(disk(partial))?;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn append(&self, partial: &Path, from: u64) -> Result<(), HubError> {
+        let mut reply = self.web.body(self.wanted, &self.url, from).await?;
+        let continues = from > 0 && reply.fetch.status() == 206;
+        let mut file = open(partial, continues).map_err(disk(partial))?;
+        let server = reply.url.server().to_string();
+        let lost = |error| self.wanted.unreachable(server.clone(), error);
+        while let Some(bytes) = reply.fetch.next().await.map_err(lost)? {
+            file.write_all(&bytes).map_err(disk(partial))?;
+            self.progress.advance(bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// A file that is not what the hub has is thrown away, or the next try would continue it.
+    fn verify(&self, partial: &Path) -> Result<(), HubError> {
+        let found = length(partial);
+        let tag = self.tag.as_deref();
+        let (expected, found) = match tag.and_then(Checksum::of).zip(tag) {
+            Some((checksum, tag)) => {
+                (tag.to_owned(), checksum.compute(partial).map_err(disk(partial))?)
+            }
+            None => (bytes(self.size.unwrap_or(found)), bytes(found)),
+        };
+        if expected == found {
+            return Ok(());
+        }
+        fs::remove_file(partial).map_err(disk(partial))?;
+        Err(HubError::Checksum { url: self.url.to_string(), expected, found })
+    }
+}
+
+/// The file by its name at its source.
+impl std::fmt::Display for Download<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let url = self.url.to_string();
+        f.write_str(url.rsplit('/').next().unwrap_or_default())
+    }
+}
+
+/// Waits until no other process downloads the same. The lock is the one of the Python tools.
+async fn hold(path: &Path, clock: MonotonicClock) -> Result<File, HubError> {
+    make_folder_of(path)?;
+    let file = File::create(path).map_err(disk(path))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) => {
+                sleep_until(Instant::from_std(clock.instant(clock.now() + PAUSE))).await;
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(disk(path)(error)),
+        }
+    }
+}
+
+fn open(path: &Path, continues: bool) -> io::Result<File> {
+    if continues { OpenOptions::new().append(true).open(path) } else { File::create(path) }
+}
+
+pub(crate) fn make_folder_of(path: &Path) -> Result<(), HubError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(disk(folder))
+}
+
+fn partial(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".incomplete");
+    name.into()
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+fn bytes(count: u64) -> String {
+    format!("{count} bytes")
+}
+
+const PAUSE: Duration = Duration::from_millis(100);

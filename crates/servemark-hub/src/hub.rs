@@ -1,0 +1,168 @@
+//! A name becomes a file: from the hub, from the cache if the hub is not there or may not be
+//! asked, or not at all, with advice.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use servemark_client::{ClientError, Credentials};
+use servemark_core::{MonotonicClock, Progress};
+
+use crate::cache::RepoCache;
+use crate::download::Download;
+use crate::huggingface::Repository;
+use crate::modelscope;
+use crate::settings::Token;
+use crate::wanted::{Kind, Wanted};
+use crate::web::Web;
+use crate::{DatasetSource, HubError, HubSettings};
+
+/// Turns names into files. Dropping one of its futures leaves what was downloaded so far, and the
+/// next try continues there.
+pub struct Hub<'a> {
+    settings: &'a HubSettings,
+    clock: MonotonicClock,
+    progress: &'a dyn Progress,
+}
+
+/// Where a name led.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Found {
+    /// The file, or the folder of a tokenizer.
+    pub path: PathBuf,
+    /// Why it may not be the newest: the hub could not be asked.
+    pub stale: Option<HubError>,
+}
+
+impl<'a> Hub<'a> {
+    /// A hub that tells `progress` of its downloads.
+    pub fn new(
+        settings: &'a HubSettings,
+        clock: MonotonicClock,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        Self { settings, clock, progress }
+    }
+
+    /// The folder with the tokenizer of the model `owner/name`.
+    pub async fn tokenizer(&self, model: &str) -> Result<Found, HubError> {
+        if let Some(settings) = &self.settings.modelscope {
+            let wanted = Wanted {
+                kind: Kind::Model,
+                name: model.to_owned(),
+                cache: settings.cache.clone(),
+                token: "set MODELSCOPE_API_TOKEN",
+            };
+            wanted.check_name()?;
+            let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
+            let model =
+                modelscope::Model { web: &web, settings, wanted: &wanted, progress: self.progress };
+            return self.newest_or_cached(&wanted, model.tokenizer(), || model.cached()).await;
+        }
+        let wanted = self.wanted(Kind::Model, model);
+        wanted.check_name()?;
+        let web = self.web()?;
+        let repository = self.repository(&web, &wanted);
+        let newest = repository.tokenizer();
+        self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
+    }
+
+    /// The file of a data set.
+    pub async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {
+        match source {
+            DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
+            DatasetSource::Web { url } => self.web_file(url).await,
+        }
+    }
+
+    async fn hub_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {
+        let wanted = self.wanted(Kind::Dataset, repository);
+        wanted.check_name()?;
+        let web = self.web()?;
+        let repository = self.repository(&web, &wanted);
+        let newest = repository.newest_file(file);
+        self.newest_or_cached(&wanted, newest, || repository.cached_file(file)).await
+    }
+
+    /// A file that is in no repository is downloaded once and for all.
+    async fn web_file(&self, url: &str) -> Result<Found, HubError> {
+        let mut wanted = self.wanted(Kind::Dataset, url);
+        wanted.cache.clone_from(&self.settings.own_cache);
+        let name = url.rsplit('/').next().unwrap_or_default();
+        let path = wanted.cache.join(name);
+        if path.is_file() {
+            return Ok(Found { path, stale: None });
+        }
+        let download = self.download(&wanted, url, &path);
+        self.newest_or_cached(&wanted, download, || None).await
+    }
+
+    async fn download(&self, wanted: &Wanted, url: &str, path: &Path) -> Result<PathBuf, HubError> {
+        let web = Web::new(url, Ok(Credentials::new()), self.clock)?;
+        let url = web.url(url)?;
+        let to = path.to_owned();
+        let progress = self.progress;
+        let lock = path.with_extension("lock");
+        let download = Download { web: &web, wanted, progress, url, to, size: None, tag: None };
+        download.run(&lock).await?;
+        Ok(download.to)
+    }
+
+    /// No socket is opened where one of the variables forbids it.
+    async fn newest_or_cached(
+        &self,
+        wanted: &Wanted,
+        newest: impl Future<Output = Result<PathBuf, HubError>>,
+        cached: impl Fn() -> Option<PathBuf>,
+    ) -> Result<Found, HubError> {
+        if let Some(variable) = self.settings.offline {
+            let path = cached().ok_or_else(|| wanted.offline(variable))?;
+            return Ok(Found { path, stale: None });
+        }
+        match newest.await {
+            Ok(path) => Ok(Found { path, stale: None }),
+            Err(error) if error.is_passing() => match cached() {
+                Some(path) => Ok(Found { path, stale: Some(error) }),
+                None => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wanted(&self, kind: Kind, name: &str) -> Wanted {
+        let (name, cache) = (name.to_owned(), self.settings.cache.clone());
+        Wanted { kind, name, cache, token: "set HF_TOKEN" }
+    }
+
+    fn web(&self) -> Result<Web, HubError> {
+        Web::new(&self.settings.endpoint, credentials(&self.settings.token), self.clock)
+    }
+
+    fn repository<'r>(&'r self, web: &'r Web, wanted: &'r Wanted) -> Repository<'r> {
+        Repository {
+            web,
+            endpoint: &self.settings.endpoint,
+            cache: RepoCache::new(&self.settings.cache, wanted),
+            wanted,
+            progress: self.progress,
+        }
+    }
+}
+
+impl fmt::Debug for Hub<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hub").field("settings", self.settings).finish_non_exhaustive()
+    }
+}
+
+/// The token, if there is one. A file that cannot be read is no token, as for the Python tools.
+fn credentials(token: &Token) -> Result<Credentials, ClientError> {
+    let token = match token {
+        Token::None => None,
+        Token::Given(token) => Some(token.clone()),
+        Token::File(path) => fs::read_to_string(path).ok(),
+    };
+    let token = token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    token.map_or_else(|| Ok(Credentials::new()), |token| Credentials::new().bearer(token))
+}

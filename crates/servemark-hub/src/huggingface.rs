@@ -1,0 +1,125 @@
+//! The hub's own requests, and its cache.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use servemark_core::Progress;
+
+use crate::HubError;
+use crate::cache::{RepoCache, checked};
+use crate::download::Download;
+use crate::tokenizer_files;
+use crate::url::escape;
+use crate::wanted::{Kind, Wanted};
+use crate::web::{Reply, Web};
+
+/// One repository, at the head of its main branch.
+pub(crate) struct Repository<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) endpoint: &'a str,
+    pub(crate) cache: RepoCache,
+    pub(crate) wanted: &'a Wanted,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+/// The commit of a branch and the files in it.
+#[derive(Debug, Deserialize)]
+struct Listing {
+    sha: String,
+    #[serde(default)]
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sibling {
+    rfilename: String,
+}
+
+/// What the hub says of a file.
+#[derive(Debug)]
+struct Metadata {
+    commit: String,
+    tag: String,
+    size: Option<u64>,
+}
+
+impl Repository<'_> {
+    /// The model's tokenizer, as a folder.
+    pub(crate) async fn tokenizer(&self) -> Result<PathBuf, HubError> {
+        let url = format!("{}/api/models/{}/revision/{MAIN}", self.endpoint, self.wanted.name);
+        let listing: Listing = self.web.json(self.wanted, &url).await?;
+        let commit = checked(&listing.sha, &url)?;
+        let files: Vec<&str> =
+            listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
+        let files = tokenizer_files::wanted(&files);
+        if files.is_empty() {
+            return Err(self.wanted.no_tokenizer());
+        }
+        for file in files {
+            self.file(&commit, file).await?;
+        }
+        self.cache.point(MAIN, &commit)?;
+        Ok(self.cache.snapshot(&commit))
+    }
+
+    /// One file of the main branch.
+    pub(crate) async fn newest_file(&self, file: &str) -> Result<PathBuf, HubError> {
+        let (commit, path) = self.file(MAIN, file).await?;
+        self.cache.point(MAIN, &commit)?;
+        Ok(path)
+    }
+
+    /// The tokenizer as anybody downloaded it last.
+    pub(crate) fn cached_tokenizer(&self) -> Option<PathBuf> {
+        self.cache.newest(MAIN).filter(|folder| tokenizer_files::is_tokenizer(folder))
+    }
+
+    /// A file as anybody downloaded it last.
+    pub(crate) fn cached_file(&self, file: &str) -> Option<PathBuf> {
+        Some(self.cache.newest(MAIN)?.join(file)).filter(|path| path.is_file())
+    }
+
+    /// A file of a revision: the commit that it is of, and where it is now.
+    async fn file(&self, revision: &str, file: &str) -> Result<(String, PathBuf), HubError> {
+        let url = self.url(revision, file);
+        let reply = self.web.head(self.wanted, &url).await?;
+        let Metadata { commit, tag, size } = metadata(&reply, &url)?;
+        let download = Download {
+            web: self.web,
+            wanted: self.wanted,
+            progress: self.progress,
+            url: reply.elsewhere.unwrap_or(reply.url),
+            to: self.cache.blob(&tag),
+            size,
+            tag: Some(tag.clone()),
+        };
+        if !download.to.exists() {
+            download.run(&self.cache.lock(&tag)).await?;
+        }
+        let path = self.cache.link(&commit, file, &tag)?;
+        Ok((commit, path))
+    }
+
+    fn url(&self, revision: &str, file: &str) -> String {
+        let prefix = match self.wanted.kind {
+            Kind::Dataset => "datasets/",
+            Kind::Model => "",
+        };
+        let Wanted { name, .. } = self.wanted;
+        format!("{}/{prefix}{name}/resolve/{revision}/{}", self.endpoint, escape(file))
+    }
+}
+
+fn metadata(reply: &Reply, url: &str) -> Result<Metadata, HubError> {
+    let header = |name| reply.fetch.header(name);
+    let missing =
+        |name| move || HubError::BadAnswer { url: url.to_owned(), why: format!("has no {name}") };
+    let tag = header("x-linked-etag").or_else(|| header("etag")).ok_or_else(missing("ETag"))?;
+    let commit = header("x-repo-commit").ok_or_else(missing("X-Repo-Commit"))?;
+    let length = header("content-length").filter(|_| reply.elsewhere.is_none());
+    let size = header("x-linked-size").or(length).and_then(|size| size.parse().ok());
+    let tag = tag.trim_start_matches("W/").trim_matches('"');
+    Ok(Metadata { commit: checked(commit, url)?, tag: checked(tag, url)?, size })
+}
+
+const MAIN: &str = "main";

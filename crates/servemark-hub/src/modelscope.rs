@@ -1,0 +1,115 @@
+//! ModelScope's requests, and its cache.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use servemark_client::{ClientError, Credentials};
+use servemark_core::Progress;
+
+use crate::HubError;
+use crate::download::Download;
+use crate::settings::ModelScopeSettings;
+use crate::tokenizer_files;
+use crate::url::escape;
+use crate::wanted::Wanted;
+use crate::web::Web;
+
+/// One model, at the head of its default branch.
+pub(crate) struct Model<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) settings: &'a ModelScopeSettings,
+    pub(crate) wanted: &'a Wanted,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer {
+    data: Files,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Files {
+    files: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    path: String,
+    #[serde(default)]
+    size: Option<u64>,
+    #[serde(default)]
+    sha256: Option<String>,
+}
+
+impl Model<'_> {
+    /// The model's tokenizer, as a folder.
+    pub(crate) async fn tokenizer(&self) -> Result<PathBuf, HubError> {
+        let url = self.url(&format!("/files?Revision={BRANCH}&Recursive=True"));
+        let answer: Answer = self.web.json(self.wanted, &url).await?;
+        let files = answer.data.files;
+        let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let names = tokenizer_files::wanted(&names);
+        if names.is_empty() {
+            return Err(self.wanted.no_tokenizer());
+        }
+        for file in files.iter().filter(|file| names.contains(&file.path.as_str())) {
+            self.file(file).await?;
+        }
+        Ok(self.snapshot())
+    }
+
+    /// The tokenizer as anybody downloaded it last, with this or an older layout of the cache.
+    pub(crate) fn cached(&self) -> Option<PathBuf> {
+        let older = self.wanted.name.replace('.', "___");
+        let models = [self.settings.cache.join("models"), self.settings.cache.join("hub/models")];
+        let older = models.map(|models| models.join(&older));
+        let mut folders = [self.snapshot()].into_iter().chain(older);
+        folders.find(|folder| tokenizer_files::is_tokenizer(folder))
+    }
+
+    /// A file is downloaded unless the same is there already.
+    async fn file(&self, file: &Entry) -> Result<(), HubError> {
+        let path = escape(&file.path);
+        let url = self.url(&format!("?Revision={BRANCH}&FilePath={path}"));
+        let to = self.snapshot().join(&file.path);
+        let lock = self
+            .settings
+            .cache
+            .join(".lock")
+            .join(format!("{}.lock", self.wanted.name.replace('/', "--")));
+        let is_same = to.metadata().is_ok_and(|there| Some(there.len()) == file.size);
+        let download = Download {
+            web: self.web,
+            wanted: self.wanted,
+            progress: self.progress,
+            url: self.web.url(&url)?,
+            to,
+            size: file.size,
+            tag: file.sha256.clone(),
+        };
+        if is_same { Ok(()) } else { download.run(&lock).await }
+    }
+
+    fn url(&self, rest: &str) -> String {
+        let (endpoint, name) = (&self.settings.endpoint, &self.wanted.name);
+        format!("{endpoint}/api/v1/models/{name}/repo{rest}")
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        let name = self.wanted.name.replace('/', "--");
+        self.settings.cache.join("models").join(name).join("snapshots").join(BRANCH)
+    }
+}
+
+/// The token travels as the cookie of a session.
+pub(crate) fn credentials(settings: &ModelScopeSettings) -> Result<Credentials, ClientError> {
+    match &settings.token {
+        Some(token) => Credentials::new().header("cookie", &format!("m_session_id={token}")),
+        None => Ok(Credentials::new()),
+    }
+}
+
+const BRANCH: &str = "master";

@@ -1,0 +1,69 @@
+//! Where the data sets are that a benchmark takes when it is given no file.
+
+/// A file of a data set.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum DatasetSource {
+    /// A file of a data set on the hub.
+    Hub {
+        /// `owner/name`.
+        repository: String,
+        /// The file's path in it.
+        file: String,
+    },
+    /// A file at an address of its own.
+    Web {
+        /// The address.
+        url: String,
+    },
+}
+
+impl DatasetSource {
+    /// A file of a data set on the hub.
+    pub fn hub(repository: impl Into<String>, file: impl Into<String>) -> Self {
+        Self::Hub { repository: repository.into(), file: file.into() }
+    }
+
+    /// A file at an address of its own.
+    pub fn web(url: impl Into<String>) -> Self {
+        Self::Web { url: url.into() }
+    }
+
+    /// The file that SGLang 0.5.23 downloads for a data set, by the name that it has there; for
+    /// `mooncake` by that of its workload.
+    ///
+    /// ```
+    /// use servemark_hub::DatasetSource;
+    ///
+    /// assert!(DatasetSource::of("sharegpt").is_some());
+    /// assert!(DatasetSource::of("mooncake/toolagent").is_some());
+    /// assert!(DatasetSource::of("custom").is_none());
+    /// ```
+    pub fn of(dataset: &str) -> Option<Self> {
+        let (_, repository, file) = HUB.iter().find(|(name, ..)| *name == dataset).copied()?;
+        Some(if repository.contains("://") {
+            Self::web(format!("{repository}/{file}"))
+        } else {
+            Self::hub(repository, file)
+        })
+    }
+}
+
+/// Each data set, where it is, and its file there.
+const HUB: &[(&str, &str, &str)] = &[
+    ("longbench_v2", "THUDM/LongBench-v2", "data.json"),
+    ("mmmu", "MMMU/MMMU", "Math/test-00000-of-00001.parquet"),
+    ("mooncake/conversation", MOONCAKE, "traces/conversation_trace.jsonl"),
+    ("mooncake/mooncake", MOONCAKE, "arxiv-trace/mooncake_trace.jsonl"),
+    ("mooncake/synthetic", MOONCAKE, "traces/synthetic_trace.jsonl"),
+    ("mooncake/toolagent", MOONCAKE, "traces/toolagent_trace.jsonl"),
+    ("random", SHAREGPT, SHAREGPT_FILE),
+    ("sharegpt", SHAREGPT, SHAREGPT_FILE),
+];
+
+const SHAREGPT: &str = "anon8231489123/ShareGPT_Vicuna_unfiltered";
+const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
+
+/// The address under which big files are found, too; the one of raw files answers with pointers to
+/// them.
+const MOONCAKE: &str = "https://github.com/kvcache-ai/Mooncake/raw/main/FAST25-release";

@@ -1,0 +1,72 @@
+//! Which of a model's files make its tokenizer.
+
+use std::fs;
+use std::path::Path;
+
+/// Whether a folder holds a whole tokenizer.
+pub(crate) fn is_tokenizer(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.iter().any(|name| is_vocabulary(name))
+}
+
+/// The files that are wanted of a model, weights excluded. Nothing if there is no tokenizer.
+pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
+    let is_whole = files.contains(&WHOLE);
+    if !files.iter().any(|file| is_vocabulary(file)) {
+        return Vec::new();
+    }
+    let is_wanted = |file: &&&str| {
+        COMPANIONS.contains(*file) || is_vocabulary(file) && (!is_whole || **file == WHOLE)
+    };
+    files.iter().filter(is_wanted).copied().collect()
+}
+
+/// Whether a file alone, or with its companions, says what the tokens are.
+fn is_vocabulary(file: &str) -> bool {
+    VOCABULARIES.contains(&file) || file.ends_with(".tiktoken") && !file.contains('/')
+}
+
+/// With it no other vocabulary is needed.
+const WHOLE: &str = "tokenizer.json";
+
+const VOCABULARIES: [&str; 4] = [WHOLE, "tekken.json", "tokenizer.model", "vocab.json"];
+
+/// Small files that say more; the Python tools want the last of them, too.
+const COMPANIONS: [&str; 7] = [
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "tokenizer_config.json",
+    "config.json",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn takes(files: &[&str], expected: &[&str]) {
+        assert_eq!(wanted(files), expected);
+    }
+
+    #[test]
+    fn no_weights_and_no_second_vocabulary() {
+        takes(
+            &["README.md", "model.safetensors", "tokenizer.json", "tokenizer.model", "merges.txt"],
+            &["tokenizer.json", "merges.txt"],
+        );
+        takes(
+            &["qwen.tiktoken", "tokenizer_config.json"],
+            &["qwen.tiktoken", "tokenizer_config.json"],
+        );
+    }
+
+    #[test]
+    fn without_a_vocabulary_nothing_is_wanted() {
+        takes(&["tokenizer_config.json", "original/tokenizer.tiktoken"], &[]);
+    }
+}

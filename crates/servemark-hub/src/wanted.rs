@@ -1,0 +1,86 @@
+//! What is asked for, and what its user can do if it cannot be had.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use servemark_client::ClientError;
+
+use crate::HubError;
+
+/// What is asked for. Every error names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) kind: Kind,
+    /// `owner/name`, or the address of a file that is in no repository.
+    pub(crate) name: String,
+    /// Where it is kept.
+    pub(crate) cache: PathBuf,
+    /// How the hub is told who asks.
+    pub(crate) token: &'static str,
+}
+
+/// The sorts of repository.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Dataset,
+    Model,
+}
+
+impl Wanted {
+    /// Refuses what would lead out of a cache's folder.
+    pub(crate) fn check_name(&self) -> Result<(), HubError> {
+        let parts: Vec<&str> = self.name.split('/').collect();
+        if parts.len() <= 2 && parts.iter().all(|part| is_plain(part)) {
+            return Ok(());
+        }
+        Err(HubError::Name { name: self.name.clone(), cure: self.cure() })
+    }
+
+    pub(crate) fn offline(&self, variable: &'static str) -> HubError {
+        let (cache, cure) = (self.cache.clone(), self.cure());
+        HubError::Offline { what: self.to_string(), cache, variable, cure }
+    }
+
+    pub(crate) fn unreachable(&self, from: String, source: ClientError) -> HubError {
+        let (cache, cure) = (self.cache.clone(), self.cure());
+        let source = Box::new(source);
+        HubError::Unreachable { what: self.to_string(), from, cache, cure, source }
+    }
+
+    /// What a status that is no success means.
+    pub(crate) fn refused(&self, status: u16, url: impl fmt::Display) -> HubError {
+        let (what, cure) = (self.to_string(), self.cure());
+        match status {
+            401 | 403 => HubError::Denied { what, status, token: self.token, cure },
+            404 => HubError::NotFound { what: format!("{what} ({url})"), cure },
+            _ => HubError::Status { url: url.to_string(), status, cure },
+        }
+    }
+
+    pub(crate) fn no_tokenizer(&self) -> HubError {
+        HubError::NoTokenizer { what: self.to_string(), cure: self.cure() }
+    }
+
+    fn cure(&self) -> &'static str {
+        match self.kind {
+            Kind::Dataset => "give its file (--dataset-path FILE)",
+            Kind::Model => "give a folder that holds the tokenizer (--tokenizer DIR)",
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            Kind::Dataset => write!(f, "the data set {}", self.name),
+            Kind::Model => write!(f, "the model {}", self.name),
+        }
+    }
+}
+
+/// Whether a hub's word can be one part of a path in a cache.
+pub(crate) fn is_plain(part: &str) -> bool {
+    !part.is_empty()
+        && !part.starts_with('.')
+        && part.chars().all(|sign| sign.is_alphanumeric() || "-_.".contains(sign))
+}

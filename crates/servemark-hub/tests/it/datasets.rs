@@ -1,0 +1,125 @@
+//! A data set's file: cut, continued, damaged, waited for.
+
+use std::fs::{self, File};
+use std::time::Duration;
+
+use servemark_hub::DatasetSource;
+use servemark_testkit::{COMMIT, HubFile, StandInHub};
+
+use crate::{User, contents, write};
+
+const BODY: &str = "[{\"conversations\": []}, {\"conversations\": []}]";
+const CACHED: &str = "datasets--org--talk";
+
+fn source() -> DatasetSource {
+    DatasetSource::hub("org/talk", "some/talk.json")
+}
+
+fn hub(file: HubFile) -> StandInHub {
+    StandInHub::start().with("datasets/org/talk/some/talk.json", file)
+}
+
+#[tokio::test]
+async fn a_file_is_downloaded_into_the_shared_cache() {
+    let hub = hub(HubFile::big(BODY));
+    let mut user = User::of(&hub);
+    let found = user.dataset(&source()).await.unwrap();
+    let expected = user.cached(CACHED).join("snapshots").join(COMMIT).join("some/talk.json");
+    assert_eq!((contents(&found.path).as_str(), &found.path), (BODY, &expected));
+    assert_eq!(contents(&user.cached(CACHED).join("refs/main")), COMMIT);
+    hub.take_seen();
+    user.set("TRANSFORMERS_OFFLINE", "1");
+    assert_eq!(user.dataset(&source()).await.unwrap().path, expected);
+    assert_eq!(hub.take_seen(), []);
+}
+
+#[tokio::test]
+async fn a_download_that_is_cut_continues_where_it_was() {
+    let hub = hub(HubFile::big(BODY).cut_at(10));
+    let user = User::of(&hub);
+    assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
+    let ranges: Vec<_> =
+        hub.take_seen().into_iter().filter(|seen| seen.at_store).map(|seen| seen.range).collect();
+    assert_eq!(ranges, [None, Some("bytes=10-".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_download_of_an_earlier_run_is_continued() {
+    let file = HubFile::big(BODY);
+    let hub = hub(file.clone());
+    let user = User::of(&hub);
+    let blobs = user.cached(CACHED).join("blobs");
+    write(&blobs.join(format!("{}.incomplete", file.tag())), &BODY[..7]);
+    assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
+    let ranges = hub.take_seen().into_iter().filter_map(|seen| seen.range);
+    assert_eq!(ranges.collect::<Vec<_>>(), ["bytes=7-"]);
+    assert_eq!(fs::read_dir(&blobs).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_beginning_that_is_longer_than_the_file_is_thrown_away() {
+    let file = HubFile::big(BODY);
+    let user = User::of(&hub(file.clone()));
+    let partial = user.cached(CACHED).join("blobs").join(format!("{}.incomplete", file.tag()));
+    write(&partial, &BODY.repeat(2));
+    assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
+}
+
+#[tokio::test]
+async fn a_damaged_download_is_thrown_away() {
+    for file in [HubFile::big(BODY), HubFile::small(BODY)] {
+        let wrong = file.tag().replace(|digit: char| digit != 'e', "e");
+        let user = User::of(&hub(file.clone().tagged(&wrong)));
+        let error = user.dataset(&source()).await.unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("its checksum is {}, the hub says {wrong}", file.tag())),
+            "{error}"
+        );
+        assert!(!error.contains("hunter2"), "{error}");
+        assert_eq!(fs::read_dir(user.cached(CACHED).join("blobs")).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_tag_that_is_no_checksum_is_a_name() {
+    let user = User::of(&hub(HubFile::small(BODY).tagged("some-tag")));
+    assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
+    assert_eq!(contents(&user.cached(CACHED).join("blobs/some-tag")), BODY);
+}
+
+#[tokio::test]
+async fn two_processes_do_not_download_the_same() {
+    let file = HubFile::big(BODY);
+    let hub = hub(file.clone());
+    let user = User::of(&hub);
+    let lock = user.cached(".locks").join(CACHED).join(format!("{}.lock", file.tag()));
+    write(&lock, "");
+    let held = File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let source = source();
+    let mut waiting = Box::pin(user.dataset(&source));
+    let waited = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
+    assert!(waited.is_err(), "it waits for the lock");
+    // The other process is done: the file is there.
+    write(&user.cached(CACHED).join("blobs").join(file.tag()), BODY);
+    held.unlock().unwrap();
+    assert_eq!(contents(&waiting.await.unwrap().path), BODY);
+    assert!(hub.take_seen().iter().all(|seen| !seen.at_store));
+}
+
+#[tokio::test]
+async fn a_file_of_no_hub_is_kept_in_a_folder_of_its_own() {
+    let hub = hub(HubFile::big(BODY));
+    let mut user = User::of(&hub);
+    user.set("HF_TOKEN", "hf_hunter2");
+    let source = DatasetSource::web(hub.store_url("datasets/org/talk/some/talk.json"));
+    let found = user.dataset(&source).await.unwrap();
+    assert_eq!(
+        (contents(&found.path).as_str(), found.path),
+        (BODY, user.path(".cache/servemark/talk.json"))
+    );
+    let seen = hub.take_seen();
+    assert!(seen.len() == 1 && seen[0].authorization.is_none(), "{seen:?}");
+    user.dataset(&source).await.unwrap();
+    assert_eq!(hub.take_seen(), []);
+}

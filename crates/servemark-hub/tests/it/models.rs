@@ -1,0 +1,111 @@
+//! A model's tokenizer, from the hub or from the cache.
+
+use std::fs;
+
+use servemark_testkit::{COMMIT, HubFile, StandInHub};
+
+use crate::{Told, User, contents, write};
+
+const MODEL: &str = "org/tiny-7B";
+
+fn hub() -> StandInHub {
+    StandInHub::start()
+        .with("models/org/tiny-7B/tokenizer.json", HubFile::big("{\"model\": 1}"))
+        .with("models/org/tiny-7B/tokenizer_config.json", HubFile::small("{}"))
+        .with("models/org/tiny-7B/model.safetensors", HubFile::big("weights"))
+        .with("models/org/tiny-7B/tokenizer.model", HubFile::big("another vocabulary"))
+}
+
+#[tokio::test]
+async fn only_the_tokenizer_is_downloaded_and_only_once() {
+    let (hub, told) = (hub(), Told::default());
+    let user = User::of(&hub);
+    let found = user.tokenizer_before(MODEL, &told).await.unwrap();
+    assert!(found.stale.is_none());
+    assert_eq!(contents(&found.path.join("tokenizer.json")), "{\"model\": 1}");
+    assert_eq!(contents(&found.path.join("tokenizer_config.json")), "{}");
+    assert_eq!(fs::read_dir(&found.path).unwrap().count(), 2);
+    let expected = [
+        ["downloading tokenizer.json: 12", "+0", "+12", "end"],
+        ["downloading tokenizer_config.json: 2", "+0", "+2", "end"],
+    ];
+    assert_eq!(*told.0.lock().unwrap(), expected.concat());
+    hub.take_seen();
+    user.tokenizer(MODEL).await.unwrap();
+    let again = hub.take_seen();
+    assert!(again.iter().all(|seen| !seen.at_store), "{again:?}");
+    let bodies = again.iter().filter(|seen| seen.method == "GET").count();
+    assert_eq!(bodies, 1, "the list of files is asked for, and no file: {again:?}");
+}
+
+#[tokio::test]
+async fn the_cache_is_laid_out_as_by_the_python_library() {
+    let user = User::of(&hub());
+    let found = user.tokenizer(MODEL).await.unwrap();
+    let snapshot = user.cached("models--org--tiny-7B/snapshots").join(COMMIT);
+    assert_eq!(found.path, snapshot);
+    assert_eq!(contents(&user.cached("models--org--tiny-7B/refs/main")), COMMIT);
+    let file = HubFile::big("{\"model\": 1}");
+    let blob = user.cached("models--org--tiny-7B/blobs").join(file.tag());
+    assert_eq!(contents(&blob), "{\"model\": 1}");
+    let link = fs::read_link(snapshot.join("tokenizer.json")).unwrap();
+    assert_eq!(link.to_str().unwrap(), format!("../../blobs/{}", file.tag()));
+    assert!(
+        !user
+            .cached("models--org--tiny-7B/blobs")
+            .join(format!("{}.incomplete", file.tag()))
+            .exists()
+    );
+}
+
+#[tokio::test]
+async fn what_another_tool_downloaded_is_found_without_the_network() {
+    let hub = hub();
+    let mut user = User::of(&hub);
+    write(&user.cached("models--org--tiny-7B/refs/main"), "0123abcd");
+    write(&user.cached("models--org--tiny-7B/snapshots/0123abcd/tokenizer.json"), "theirs");
+    user.set("HF_HUB_OFFLINE", "1");
+    let found = user.tokenizer(MODEL).await.unwrap();
+    assert_eq!(contents(&found.path.join("tokenizer.json")), "theirs");
+    assert_eq!(hub.take_seen(), []);
+}
+
+#[tokio::test]
+async fn an_older_copy_does_where_the_hub_is_not_there() {
+    let user = User::with("HF_ENDPOINT", "http://127.0.0.1:9");
+    write(&user.cached("models--org--tiny-7B/refs/main"), "0123abcd");
+    write(&user.cached("models--org--tiny-7B/snapshots/0123abcd/qwen.tiktoken"), "theirs");
+    let found = user.tokenizer(MODEL).await.unwrap();
+    assert_eq!(found.path, user.cached("models--org--tiny-7B/snapshots/0123abcd"));
+    assert!(found.stale.unwrap().to_string().contains("http://127.0.0.1:9"));
+}
+
+#[tokio::test]
+async fn a_new_commit_is_noticed() {
+    let user = User::of(&hub());
+    write(&user.cached("models--org--tiny-7B/refs/main"), "0123abcd");
+    write(&user.cached("models--org--tiny-7B/snapshots/0123abcd/tokenizer.json"), "old");
+    let found = user.tokenizer(MODEL).await.unwrap();
+    assert_eq!(contents(&found.path.join("tokenizer.json")), "{\"model\": 1}");
+    assert_eq!(contents(&user.cached("models--org--tiny-7B/refs/main")), COMMIT);
+}
+
+#[tokio::test]
+async fn the_token_goes_to_the_hub_and_to_nobody_else() {
+    let hub = hub().gated("Bearer hf_hunter2");
+    let mut user = User::of(&hub);
+    user.set("HF_TOKEN", "hf_hunter2");
+    user.tokenizer(MODEL).await.unwrap();
+    for seen in hub.take_seen() {
+        let expected = (!seen.at_store).then(|| "Bearer hf_hunter2".to_owned());
+        assert_eq!(seen.authorization, expected, "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_token_may_be_in_its_file() {
+    let hub = hub().gated("Bearer hf_filed");
+    let user = User::of(&hub);
+    write(&user.path(".cache/huggingface/token"), "hf_filed\n");
+    user.tokenizer(MODEL).await.unwrap();
+}

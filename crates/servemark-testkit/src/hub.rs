@@ -1,0 +1,339 @@
+//! A stand-in of a model hub on loopback, and of the store to which it sends for big files.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use serde_json::json;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+/// A stand-in of a hub. It answers until the test's process ends.
+#[derive(Clone, Debug)]
+pub struct StandInHub {
+    hub: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// A file of the stand-in.
+#[derive(Clone, Debug)]
+pub struct HubFile {
+    body: Vec<u8>,
+    place: Place,
+    tag: String,
+    cut_at: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// On the hub itself, behind a redirect to another of its routes.
+    Hub,
+    /// On another server, as big files are.
+    Store,
+}
+
+/// A request that the stand-in or its store saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SeenRequest {
+    /// `GET` or `HEAD`.
+    pub method: String,
+    /// Path and query.
+    pub route: String,
+    /// Whether it came to the store.
+    pub at_store: bool,
+    /// The header, if it was there.
+    pub authorization: Option<String>,
+    /// The header, if it was there.
+    pub cookie: Option<String>,
+    /// The header, if it was there.
+    pub range: Option<String>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    store: SocketAddr,
+    /// By `models/owner/name/path` or `datasets/…`.
+    files: Mutex<BTreeMap<String, HubFile>>,
+    /// What everybody has to send to see anything.
+    key: Mutex<Option<String>>,
+    seen: Mutex<Vec<SeenRequest>>,
+}
+
+impl HubFile {
+    /// A small file: the hub has it, and its tag is git's checksum.
+    pub fn small(body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        let mut digest = Sha1::new();
+        digest.update(format!("blob {}\0", body.len()));
+        digest.update(&body);
+        Self { place: Place::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
+    }
+
+    /// A big file: the store has it, and its tag is its SHA-256.
+    pub fn big(body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        Self { place: Place::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
+    }
+
+    /// The connection is lost after so many bytes, the first time.
+    #[must_use]
+    pub fn cut_at(self, bytes: usize) -> Self {
+        Self { cut_at: Some(bytes), ..self }
+    }
+
+    /// The hub says another tag than the contents have.
+    #[must_use]
+    pub fn tagged(self, tag: &str) -> Self {
+        Self { tag: tag.to_owned(), ..self }
+    }
+
+    /// What the hub says of it, which is its name in a cache.
+    pub fn tag(&self) -> &str {
+        &self.tag
+    }
+}
+
+impl StandInHub {
+    /// A hub without files.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no loopback.
+    pub fn start() -> Self {
+        let listen = || TcpListener::bind("127.0.0.1:0").expect("loopback has ports");
+        let (hub, store) = (listen(), listen());
+        let address = |listener: &TcpListener| listener.local_addr().expect("it listens");
+        let shared = Arc::new(Shared {
+            store: address(&store),
+            files: Mutex::default(),
+            key: Mutex::default(),
+            seen: Mutex::default(),
+        });
+        let stand_in = Self { hub: address(&hub), shared };
+        stand_in.serve(hub, false);
+        stand_in.serve(store, true);
+        stand_in
+    }
+
+    /// The same with one more file, such as `models/owner/name/tokenizer.json`.
+    #[must_use]
+    pub fn with(self, path: &str, file: HubFile) -> Self {
+        lock(&self.shared.files).insert(path.to_owned(), file);
+        self
+    }
+
+    /// The same, to those who send `authorization` only.
+    #[must_use]
+    pub fn gated(self, authorization: &str) -> Self {
+        *lock(&self.shared.key) = Some(authorization.to_owned());
+        self
+    }
+
+    /// What `HF_ENDPOINT` has to say.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.hub)
+    }
+
+    /// The address of a file in the store.
+    pub fn store_url(&self, file: &str) -> String {
+        format!("http://{}/{file}", self.shared.store)
+    }
+
+    /// Every request since the last call.
+    pub fn take_seen(&self) -> Vec<SeenRequest> {
+        std::mem::take(&mut *lock(&self.shared.seen))
+    }
+
+    fn serve(&self, listener: TcpListener, is_store: bool) {
+        let shared = Arc::clone(&self.shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                // A client that leaves in the middle is some tests' point.
+                thread::spawn(move || shared.answer(&stream, is_store).ok());
+            }
+        });
+    }
+}
+
+impl Shared {
+    fn answer(&self, stream: &TcpStream, is_store: bool) -> std::io::Result<()> {
+        let request = read(stream, is_store)?;
+        lock(&self.seen).push(request.clone());
+        let reply = if is_store { self.of_store(&request) } else { self.of_hub(&request) };
+        reply.write(stream, request.method == "HEAD")
+    }
+
+    fn of_hub(&self, request: &SeenRequest) -> Reply {
+        let key = lock(&self.key).clone();
+        if key.is_some() && request.authorization != key && request.cookie != key {
+            return Reply::status(401).header("x-error-code", "GatedRepo");
+        }
+        let path = request.route.trim_start_matches('/');
+        if let Some(model) = path.strip_prefix("api/v1/models/") {
+            return self.of_modelscope(model);
+        }
+        if let Some(path) = path.strip_prefix("api/resolve-cache/") {
+            return self.file(path).map_or(Reply::status(404), |file| file.reply(request));
+        }
+        if let Some((repository, _)) = path.split_once("/revision/") {
+            return self.listing(repository.trim_start_matches("api/"));
+        }
+        let Some((repository, rest)) = path.split_once("/resolve/") else {
+            return Reply::status(404);
+        };
+        let kind = if repository.starts_with("datasets/") { "" } else { "models/" };
+        let path = rest.split_once('/').map_or("", |(_, path)| path);
+        self.resolve(&format!("{kind}{repository}/{path}"))
+    }
+
+    /// The hub says what a file is and sends away for it: to itself, or to the store.
+    fn resolve(&self, path: &str) -> Reply {
+        let Some(file) = self.file(path) else { return Reply::status(404) };
+        let to = match file.place {
+            Place::Hub => format!("/api/resolve-cache/{path}"),
+            Place::Store => format!("http://{}/{path}?signature=sig-hunter2", self.store),
+        };
+        let reply = Reply::status(302).header("location", &to).header("x-repo-commit", COMMIT);
+        reply
+            .header("x-linked-etag", &format!("\"{}\"", file.tag))
+            .header("x-linked-size", &file.body.len().to_string())
+    }
+
+    fn of_store(&self, request: &SeenRequest) -> Reply {
+        let path = request.route.split('?').next().unwrap_or_default().trim_start_matches('/');
+        let Some(file) = self.file(path) else { return Reply::status(404) };
+        if let Some(file) = lock(&self.files).get_mut(path) {
+            file.cut_at = None;
+        }
+        file.reply(request)
+    }
+
+    fn listing(&self, repository: &str) -> Reply {
+        let files = self.names_of(repository);
+        if files.is_empty() {
+            return Reply::status(404).header("x-error-code", "RepoNotFound");
+        }
+        let files: Vec<_> = files.iter().map(|file| json!({"rfilename": file})).collect();
+        Reply::json(&json!({"id": repository, "sha": COMMIT, "siblings": files}))
+    }
+
+    fn of_modelscope(&self, route: &str) -> Reply {
+        let Some((model, question)) = route.split_once("/repo") else { return Reply::status(404) };
+        let repository = format!("models/{model}");
+        if let Some((_, path)) = question.split_once("FilePath=") {
+            let file = self.file(&format!("{repository}/{path}"));
+            return file.map_or(Reply::status(404), |file| Reply::of(200, file.body));
+        }
+        let entry = |path: String| {
+            let body = self.file(&format!("{repository}/{path}")).expect("it is listed").body;
+            json!({"Path": path, "Size": body.len(), "Sha256": hex(&Sha256::digest(&body))})
+        };
+        let files: Vec<_> = self.names_of(&repository).into_iter().map(entry).collect();
+        Reply::json(&json!({"Code": 200, "Data": {"Files": files}}))
+    }
+
+    fn names_of(&self, repository: &str) -> Vec<String> {
+        let prefix = format!("{repository}/");
+        let files = lock(&self.files);
+        files.keys().filter_map(|path| Some(path.strip_prefix(&prefix)?.to_owned())).collect()
+    }
+
+    fn file(&self, path: &str) -> Option<HubFile> {
+        lock(&self.files).get(path).cloned()
+    }
+}
+
+impl HubFile {
+    fn reply(&self, request: &SeenRequest) -> Reply {
+        let from = request.range.as_deref().and_then(|range| {
+            range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok()
+        });
+        let mut reply = match from {
+            Some(from) if from < self.body.len() => {
+                let whole = self.body.len();
+                Reply::of(206, self.body[from..].to_vec())
+                    .header("content-range", &format!("bytes {from}-{}/{whole}", whole - 1))
+            }
+            Some(_) => Reply::status(416),
+            None => Reply::of(200, self.body.clone()),
+        };
+        reply.cut_at = self.cut_at;
+        reply.header("etag", &format!("\"{}\"", self.tag)).header("x-repo-commit", COMMIT)
+    }
+}
+
+/// An answer, whose connection is closed after it.
+struct Reply {
+    status: u16,
+    headers: String,
+    body: Vec<u8>,
+    cut_at: Option<usize>,
+}
+
+impl Reply {
+    fn status(status: u16) -> Self {
+        Self::of(status, Vec::new())
+    }
+
+    fn json(value: &serde_json::Value) -> Self {
+        Self::of(200, value.to_string().into_bytes())
+    }
+
+    fn of(status: u16, body: Vec<u8>) -> Self {
+        Self { status, headers: String::new(), body, cut_at: None }
+    }
+
+    fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push_str(&format!("{name}: {value}\r\n"));
+        self
+    }
+
+    fn write(&self, mut to: &TcpStream, head_only: bool) -> std::io::Result<()> {
+        let (status, length) = (self.status, self.body.len());
+        let head = format!(
+            "HTTP/1.1 {status} X\r\n{}content-length: {length}\r\nconnection: close\r\n\r\n",
+            self.headers
+        );
+        to.write_all(head.as_bytes())?;
+        if !head_only {
+            to.write_all(&self.body[..self.cut_at.unwrap_or(length).min(length)])?;
+        }
+        to.flush()
+    }
+}
+
+fn read(stream: &TcpStream, at_store: bool) -> std::io::Result<SeenRequest> {
+    let mut lines = BufReader::new(stream).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    let mut words = first.split(' ').map(str::to_owned);
+    let mut request = SeenRequest { at_store, ..SeenRequest::default() };
+    request.method = words.next().unwrap_or_default();
+    request.route = words.next().unwrap_or_default();
+    for line in lines {
+        let line = line?;
+        let Some((name, value)) = line.split_once(": ") else { break };
+        let value = Some(value.to_owned());
+        match name {
+            "authorization" => request.authorization = value,
+            "cookie" => request.cookie = value,
+            "range" => request.range = value,
+            _ => {}
+        }
+    }
+    Ok(request)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The commit at the head of every branch of the stand-in.
+pub const COMMIT: &str = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
