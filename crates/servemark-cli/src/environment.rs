@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use servemark_core::unix_now;
+use servemark_hub::HubSettings;
 
 /// What a command line's meaning depends on besides its words.
 ///
@@ -44,8 +45,9 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn from_process() -> Self {
         let read = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+        let names = VARIABLES.iter().chain(&HubSettings::VARIABLES);
         Self {
-            variables: VARIABLES.iter().filter_map(read).collect(),
+            variables: names.filter_map(read).collect(),
             now: LocalTime::at(unix_now(), &TimeZone::system()),
             directory: std::env::current_dir().unwrap_or_default(),
         }
@@ -83,6 +85,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Where tokenizers and data sets come from that are given by name.
+    pub(crate) fn hub(&self) -> HubSettings {
+        HubSettings::from_variables(|name| self.variable(name).map(str::to_owned))
+    }
+
     /// Whether a variable says yes, as SGLang reads it.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| ["true", "1"].contains(&&*value.to_lowercase()))
@@ -118,7 +125,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Everything that is read.
+/// Everything that is read, besides what says where the hub is.
 const VARIABLES: [&str; 4] =
     ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI", "SGLANG_TORCH_PROFILER_DIR"];
 

@@ -26,6 +26,7 @@ use std::ffi::OsString;
 use clap::FromArgMatches;
 use servemark_backends::BackendName;
 use servemark_client::Credentials;
+use servemark_hub::HubSettings;
 use servemark_plan::BenchPlan;
 
 use self::args::SglangArgs;
@@ -45,6 +46,9 @@ pub struct Parsed {
     pub plan: BenchPlan,
     /// What the server wants to see first; no part of the plan, which is written into files.
     pub credentials: Credentials,
+    /// Where tokenizers and data sets come from that are given by name; no part of the plan, for
+    /// it holds a token.
+    pub hub: HubSettings,
     /// Whether a progress bar is wanted.
     pub progress: bool,
     /// Whether the plan is only to be printed.
@@ -92,7 +96,8 @@ fn understand(
     let credentials = server::credentials(&args.target, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.own.plan_only);
-    Ok(Parsed { plan, credentials, progress, plan_only, warnings })
+    let hub = environment.hub();
+    Ok(Parsed { plan, credentials, hub, progress, plan_only, warnings })
 }
 
 fn plan(

@@ -34,7 +34,7 @@ pub struct RandomSpec {
 pub enum Source {
     /// ShareGPT's prompts, each repeated or cut until it is as long as was drawn.
     Sharegpt {
-        /// The file; its download is not built yet.
+        /// The file; where none is given, a run downloads the published one.
         path: Option<PathBuf>,
     },
     /// The vocabulary, counted up from a drawn id.

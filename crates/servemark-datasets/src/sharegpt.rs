@@ -13,7 +13,7 @@ use crate::{DatasetName, Draw, Shaping, Summary};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ShareGptSpec {
-    /// The file; its download is not built yet.
+    /// The file; where none is given, a run downloads the published one.
     pub path: Option<PathBuf>,
     /// How exchanges become requests.
     pub shaping: Shaping,
@@ -38,8 +38,7 @@ pub(crate) fn read(
     path: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Vec<Exchange>, DatasetError> {
-    let hint =
-        "downloading ShareGPT from the hub is not built yet; pass its file with --dataset-path";
+    let hint = "give ShareGPT's file with --dataset-path";
     let path = path.ok_or(DatasetError::NoFile { dataset: dataset.as_str(), hint })?;
     conversations::read_array(path, progress)
 }

@@ -1,5 +1,7 @@
 //! One data set with its knobs, as a plan stores it.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
@@ -53,6 +55,17 @@ impl DatasetSpec {
         };
         let skipped = draw.skipped.as_ref().map(|skipped| format!("; {skipped}"));
         DatasetError::Nothing { reason: format!("{why}{}", skipped.unwrap_or_default()) }
+    }
+
+    /// The file of a data set that is published and that was given none: the name under which it
+    /// is published, and where the file's path goes.
+    pub fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
+        let (name, path) = match self {
+            Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
+            Self::Sharegpt(ShareGptSpec { path, .. }) => ("sharegpt", path),
+            Self::Custom(_) | Self::Openai(_) | Self::Random(_) => return None,
+        };
+        path.is_none().then_some((name, path))
     }
 
     /// The name under which SGLang knows it.

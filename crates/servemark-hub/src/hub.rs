@@ -58,13 +58,14 @@ impl<'a> Hub<'a> {
             let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
             let model =
                 modelscope::Model { web: &web, settings, wanted: &wanted, progress: self.progress };
-            return self.newest_or_cached(&wanted, model.tokenizer(), || model.cached()).await;
+            let newest = Box::pin(model.tokenizer());
+            return self.newest_or_cached(&wanted, newest, || model.cached()).await;
         }
         let wanted = self.wanted(Kind::Model, model);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
-        let newest = repository.tokenizer();
+        let newest = Box::pin(repository.tokenizer());
         self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
     }
 
@@ -81,7 +82,7 @@ impl<'a> Hub<'a> {
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
-        let newest = repository.newest_file(file);
+        let newest = Box::pin(repository.newest_file(file));
         self.newest_or_cached(&wanted, newest, || repository.cached_file(file)).await
     }
 
@@ -94,7 +95,7 @@ impl<'a> Hub<'a> {
         if path.is_file() {
             return Ok(Found { path, stale: None });
         }
-        let download = self.download(&wanted, url, &path);
+        let download = Box::pin(self.download(&wanted, url, &path));
         self.newest_or_cached(&wanted, download, || None).await
     }
 

@@ -31,6 +31,12 @@ impl Screen {
         ProgressBar::with_draw_target(Some(total), target).with_style(style.progress_chars("=> "))
     }
 
+    fn prepare(&self, work: &str, total: u64, template: &str) {
+        let bar = self.bar(total, template);
+        bar.set_message(work.to_owned());
+        *lock(&self.preparation) = Some(bar);
+    }
+
     fn measure(&self, requests: usize) {
         let bar = self.bar(requests as u64, MEASURING);
         let ticker = (!bar.is_hidden()).then(|| Ticker::start(bar, Arc::clone(&self.live)));
@@ -50,9 +56,11 @@ impl Audience for Screen {
 
 impl Progress for Screen {
     fn begin(&self, work: &str, total: u64) {
-        let bar = self.bar(total, PREPARING);
-        bar.set_message(work.to_owned());
-        *lock(&self.preparation) = Some(bar);
+        self.prepare(work, total, PREPARING);
+    }
+
+    fn begin_bytes(&self, work: &str, total: u64) {
+        self.prepare(work, total, if total == 0 { DOWNLOADING_BLINDLY } else { DOWNLOADING });
     }
 
     fn advance(&self, steps: u64) {
@@ -89,4 +97,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 const PREPARING: &str = "{msg} [{bar:40}] {pos}/{len} [{elapsed}<{eta}]";
+const DOWNLOADING: &str =
+    "{msg} [{bar:40}] {bytes}/{total_bytes} [{elapsed}<{eta}, {bytes_per_sec}]";
+const DOWNLOADING_BLINDLY: &str = "{msg} {bytes} [{elapsed}, {bytes_per_sec}]";
 const MEASURING: &str = "{percent:>3}% [{bar:40}] {pos}/{len} [{elapsed}<{eta}, {per_sec}, {msg}]";

@@ -37,6 +37,7 @@ fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
     context.credentials = parsed.credentials;
+    context.hub = parsed.hub;
     stop_on_ctrl_c(context.clone())?;
     let run = execute(&parsed.plan, &context)?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)

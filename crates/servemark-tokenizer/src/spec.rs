@@ -25,13 +25,19 @@ impl TokenizerSpec {
         &self.source
     }
 
-    /// Loads it.
+    /// The name of a model on a hub, if the source is no path of this machine and reads like one.
+    pub fn hub_name(&self) -> Option<&str> {
+        let is_name = is_hub_name(&self.source) && !Path::new(&self.source).exists();
+        is_name.then_some(&self.source)
+    }
+
+    /// Loads it. What is on a hub has to be downloaded before.
     pub fn load(&self) -> Result<HfTokenizer, TokenizerError> {
         let path = Path::new(&self.source);
-        if !path.exists() && is_hub_name(&self.source) {
-            return Err(TokenizerError::Load { path: path.to_owned(), reason: NO_HUB.to_owned() });
+        match self.hub_name() {
+            Some(_) => Err(TokenizerError::Missing { path: path.to_owned() }),
+            None => HfTokenizer::load(path),
         }
-        HfTokenizer::load(path)
     }
 }
 
@@ -40,29 +46,29 @@ fn is_hub_name(source: &str) -> bool {
     !source.is_empty()
         && source.split('/').count() <= 2
         && source.split('/').all(|part| part.starts_with(char::is_alphanumeric))
+        && !FILES.iter().any(|ending| source.ends_with(ending))
 }
 
-const NO_HUB: &str = "there is no such local path, and downloading from a hub is not built yet; \
-    give a folder that holds a tokenizer.json (--tokenizer DIR)";
+/// How the files of tokenizers end.
+const FILES: [&str; 4] = [".gguf", ".json", ".model", ".tiktoken"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn fails(source: &str, message: &str) {
-        assert_eq!(TokenizerSpec::new(source).load().unwrap_err().to_string(), message);
+    #[test]
+    fn a_hub_name_is_told_from_a_path() {
+        for name in ["Qwen/Qwen2.5-7B-Instruct", "gpt2"] {
+            assert_eq!(TokenizerSpec::new(name).hub_name(), Some(name));
+        }
+        for path in ["./absent", "/absent", "a/b/c", "a/", "", "src", "a/absent.json"] {
+            assert_eq!(TokenizerSpec::new(path).hub_name(), None);
+        }
     }
 
     #[test]
-    fn a_hub_name_is_told_from_a_path() {
-        fails(
-            "Qwen/Qwen2.5-7B-Instruct",
-            "Qwen/Qwen2.5-7B-Instruct is not a usable tokenizer: there is no such local path, and \
-             downloading from a hub is not built yet; give a folder that holds a tokenizer.json \
-             (--tokenizer DIR)",
-        );
-        for path in ["./absent", "/absent", "a/b/c", "a/", ""] {
+    fn what_is_not_here_is_named() {
+        for path in ["Qwen/Qwen2.5-7B-Instruct", "./absent", "/absent", "a/b/c", "a/", ""] {
             let error = TokenizerSpec::new(path).load().unwrap_err();
             assert!(matches!(error, TokenizerError::Missing { .. }), "{path}: {error}");
         }

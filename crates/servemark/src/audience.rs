@@ -49,6 +49,11 @@ pub enum News<'a> {
         /// Its name.
         name: &'a str,
     },
+    /// Something that was given by name is looked for, and downloaded if it is not here.
+    LookingUp {
+        /// What.
+        what: &'a str,
+    },
     /// The samples are drawn.
     Drawn {
         /// What they are.
@@ -160,6 +165,7 @@ impl fmt::Display for News<'_> {
                 write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
             }
             Self::ModelFound { name } => write!(f, "The server serves {name}."),
+            Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
             Self::Drawn { summary, skipped } => drawn(f, summary, *skipped),
             Self::WarmingUp { requests } => {
                 write!(f, "Starting warmup with {requests} sequences...")

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use servemark_client::Credentials;
+use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
 use crate::ExecuteError;
@@ -14,6 +15,8 @@ use crate::audience::{Audience, Live, News};
 pub struct RunContext {
     /// What the server wants to see.
     pub credentials: Credentials,
+    /// Where tokenizers and data sets come from that are given by name.
+    pub hub: HubSettings,
     /// Who watches.
     pub audience: Arc<dyn Audience>,
     /// Counters for whoever wants to look.
@@ -23,10 +26,11 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// A run that `audience` watches, with no credentials.
+    /// A run that `audience` watches, with no credentials, and that downloads nothing.
     pub fn new(audience: Arc<dyn Audience>) -> Self {
         Self {
             credentials: Credentials::new(),
+            hub: HubSettings::default(),
             audience,
             live: Arc::default(),
             stop: StopHandle::new(),

@@ -4,6 +4,7 @@ use std::io;
 
 use servemark_client::ClientError;
 use servemark_core::{DatasetError, RequestError, RunLogError, TokenizerError};
+use servemark_hub::HubError;
 use servemark_mock::MockError;
 use servemark_plan::PlanError;
 use servemark_schedule::ScheduleError;
@@ -31,6 +32,9 @@ pub enum ExecuteError {
     /// Nobody says where the tokenizer is.
     #[error("no tokenizer: neither --tokenizer nor --model names one, and the server does not say")]
     NoTokenizer,
+    /// A tokenizer or a data set is neither on this machine nor to be had from a hub.
+    #[error(transparent)]
+    Hub(#[from] HubError),
     /// The tokenizer cannot be loaded.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
@@ -68,6 +72,7 @@ impl ExecuteError {
             | Self::Target(_)
             | Self::NoModel { .. }
             | Self::NoTokenizer
+            | Self::Hub(_)
             | Self::Tokenizer(_)
             | Self::Dataset(_)
             | Self::Schedule(_) => ExitCode::Usage,

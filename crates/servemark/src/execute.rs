@@ -10,7 +10,7 @@ use crate::discover::{self, Names};
 use crate::journal::Journal;
 use crate::server::Server;
 use crate::stage::Stage;
-use crate::{ExecuteError, RunContext, afterwards, draw, facts};
+use crate::{ExecuteError, RunContext, afterwards, draw, facts, files};
 
 /// A run that came to its end, by itself or because it was stopped.
 #[derive(Debug)]
@@ -40,8 +40,10 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
     let server = Server::reach(plan, context, clock)?;
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
-    let tokenizer = discover::tokenizer(&names.tokenizer)?;
-    let load = draw::load(plan, context, &server, tokenizer.as_ref())?;
+    let gathering = files::gather(plan, context, &names.tokenizer, clock);
+    let files = context.unless_stopped(gathering).await?;
+    let tokenizer = discover::tokenizer(&files.tokenizer)?;
+    let load = draw::load(&files.plan, context, &server, tokenizer.as_ref())?;
     let header = facts::header(clock_started, plan, &server, &names, &load);
     let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };

@@ -53,7 +53,6 @@ fn files_that_are_not_there_or_not_right() {
     refuses(&folder, &file(&bad), 2, &["bad.jsonl:2"]);
     let no_tokenizer = simulated(&["--tokenizer", "."]);
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "--tokenizer DIR"]);
-    refuses(&folder, &simulated(&["--tokenizer", "Qwen/Qwen2.5-7B"]), 2, &["not built yet"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The program as its user meets it.
 
 mod bad_input;
+mod hub;
 mod program;
 mod runs;
 mod stopping;

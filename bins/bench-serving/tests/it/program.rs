@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
+use servemark_hub::HubSettings;
 use tempfile::TempDir;
 
 /// A folder in which the program runs.
@@ -31,6 +32,10 @@ impl Folder {
         self.command(args).output().expect("the program starts")
     }
 
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], args: &[&str]) -> Output {
+        self.command(args).envs(variables.iter().copied()).output().expect("the program starts")
+    }
+
     pub(crate) fn spawn(&self, args: &[&str]) -> Child {
         let mut command = self.command(args);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
@@ -42,6 +47,10 @@ impl Folder {
         for variable in ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI"] {
             command.env_remove(variable);
         }
+        for variable in HubSettings::VARIABLES {
+            command.env_remove(variable);
+        }
+        command.env("HOME", self.0.path());
         command
     }
 }

@@ -75,8 +75,7 @@ const TALK: &str = r#"{"conversations": [{"value": "How are you?"}, {"value": "V
 #[test]
 fn a_data_set_without_a_file_says_what_to_do() {
     let message = |reading: As| reading.draw(None, 10).unwrap_err().to_string();
-    let share_gpt = "needs a file: downloading ShareGPT from the hub is not built yet; pass its \
-         file with --dataset-path";
+    let share_gpt = "needs a file: give ShareGPT's file with --dataset-path";
     assert_eq!(message(As::Sharegpt), format!("the data set sharegpt {share_gpt}"));
     assert_eq!(message(As::Random), format!("the data set random {share_gpt}"));
     assert_eq!(

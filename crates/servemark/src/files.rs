@@ -1,0 +1,68 @@
+//! What was given by name becomes files on this machine, before anything is drawn.
+
+use servemark_core::MonotonicClock;
+use servemark_datasets::DatasetSpec;
+use servemark_hub::{DatasetSource, Found, Hub};
+use servemark_plan::BenchPlan;
+use servemark_tokenizer::TokenizerSpec;
+
+use crate::audience::News;
+use crate::discover::TokenizerSource;
+use crate::{ExecuteError, RunContext};
+
+/// What a run reads from this machine's disk.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) tokenizer: TokenizerSource,
+    /// The plan, whose data set has its file.
+    pub(crate) plan: BenchPlan,
+}
+
+/// The plan's data set and this tokenizer, each with a path in place of a name.
+pub(crate) async fn gather(
+    plan: &BenchPlan,
+    context: &RunContext,
+    tokenizer: &TokenizerSource,
+    clock: MonotonicClock,
+) -> Result<Files, ExecuteError> {
+    let hub = Hub::new(&context.hub, clock, context.audience.as_ref());
+    let tokenizer = local_tokenizer(context, &hub, tokenizer).await?;
+    let mut plan = plan.clone();
+    fill(&mut plan.workload.dataset, context, &hub).await?;
+    Ok(Files { tokenizer, plan })
+}
+
+async fn local_tokenizer(
+    context: &RunContext,
+    hub: &Hub<'_>,
+    tokenizer: &TokenizerSource,
+) -> Result<TokenizerSource, ExecuteError> {
+    let TokenizerSource::At(spec) = tokenizer else { return Ok(tokenizer.clone()) };
+    let Some(name) = spec.hub_name() else { return Ok(tokenizer.clone()) };
+    context.tell(&News::LookingUp { what: &format!("the tokenizer of {name}") });
+    let folder = settled(context, hub.tokenizer(name).await?);
+    Ok(TokenizerSource::At(TokenizerSpec::new(folder)))
+}
+
+async fn fill(
+    dataset: &mut DatasetSpec,
+    context: &RunContext,
+    hub: &Hub<'_>,
+) -> Result<(), ExecuteError> {
+    if let Some((name, path)) = dataset.unfiled()
+        && let Some(source) = DatasetSource::of(name)
+    {
+        context.tell(&News::LookingUp { what: &format!("the data set {name}") });
+        *path = Some(settled(context, hub.dataset(&source).await?).into());
+    }
+    Ok(())
+}
+
+/// The path; a copy that may be out of date will do, and the user hears of it.
+fn settled(context: &RunContext, found: Found) -> String {
+    if let Some(error) = found.stale {
+        let what = "ask the hub for the newest version, so the copy in the cache is used";
+        context.tell(&News::Missed { what, reason: error.to_string() });
+    }
+    found.path.to_string_lossy().into_owned()
+}
