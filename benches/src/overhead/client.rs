@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use servemark::backends::{Route, WireBackend};
 use servemark::client::{Credentials, HttpTransport, Target, TargetSpec};
-use servemark::core::MonotonicClock;
+use servemark::core::{MonotonicClock, Session};
 use servemark::pacer::SystemPacer;
 use servemark::runner::{Collector, CostMeter, LoadSpec, Runner, StopHandle};
 use servemark::schedule::ArrivalSpec;
@@ -36,14 +36,15 @@ impl Client {
     }
 
     async fn measure(&self, load: &Load) -> anyhow::Result<Seen> {
-        let (samples, schedule) = (load.samples(), load.schedule());
+        let sessions: Arc<[Session]> = load.samples().into_iter().map(Session::from).collect();
+        let schedule = load.schedule();
         let (records, stop) = (Arc::new(Collector::default()), StopHandle::new());
         let observer = Arc::clone(&records);
         let pacer = SystemPacer::new(self.clock)?;
         let runner =
             Runner::new(pacer, &LoadSpec::new(ArrivalSpec::Burst), observer, stop.signal());
         let (meter, waited) = (CostMeter::start(&self.clock), waited_ms());
-        runner.measure(&self.transport, &samples, &schedule).await;
+        runner.measure(&self.transport, &sessions, &schedule).await;
         let (cost, waited) = (meter.stop(&self.clock), waited_ms() - waited);
         Ok(Seen::new(records.take(), cost, waited))
     }

@@ -117,14 +117,14 @@ impl Gaps {
     /// Pairs the gaps up. A stream that failed, or that shows other chunks than were sent, makes
     /// the whole run worthless.
     fn of(records: &[RequestRecord], truth: &[Truth]) -> anyhow::Result<Self> {
-        let truth: HashMap<_, _> = truth.iter().map(|truth| (truth.index, truth)).collect();
+        let truth: HashMap<_, _> = truth.iter().map(|truth| (truth.key(), truth)).collect();
         let (mut reported, mut sent) = (Vec::new(), Vec::new());
         for record in records {
             let index = record.index;
             if let Err(error) = &record.outcome {
                 anyhow::bail!("stream {index} failed: {error}");
             }
-            let truth = truth.get(&index).with_context(|| format!("no truth of {index}"))?;
+            let truth = truth.get(&record.key()).with_context(|| format!("no truth of {index}"))?;
             let stamps = record.deltas.rows().map(|row| row.at.as_nanos());
             extend_with_gaps(&mut reported, &stamps.collect::<Vec<_>>());
             extend_with_gaps(&mut sent, &truth.sent_ns);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn truth(index: usize, sent_ms: &[u64]) -> Truth {
-        Truth::new(index, sent_ms.iter().map(|ms| ms * MS).collect())
+        Truth::new((index, 0), sent_ms.iter().map(|ms| ms * MS).collect())
     }
 
     fn figures(records: Vec<RequestRecord>, truth: Vec<Truth>) -> anyhow::Result<Figures> {

@@ -69,6 +69,17 @@ impl BackendSpec {
         }
     }
 
+    /// The same dialect, asking a stream for the server's counts where its route must be asked.
+    #[must_use]
+    pub fn with_usage(mut self) -> Self {
+        match &mut self {
+            Self::Completions(spec) => spec.include_usage = true,
+            Self::Chat(spec) => spec.include_usage = true,
+            Self::Generate(_) => {}
+        }
+        self
+    }
+
     /// The codec.
     pub fn build(&self) -> WireBackend {
         match self {

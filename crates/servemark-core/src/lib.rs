@@ -33,7 +33,7 @@ pub use error::{ErrorKind, RequestError};
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Image, Media};
 pub use progress::{NoProgress, Progress};
-pub use record::{Connection, Finish, Phase, Planned, RequestRecord};
+pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, RunLog, RunLogError,

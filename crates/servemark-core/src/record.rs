@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArrivalClock, DeltaLog, RequestError, Sample, Stamp, Usage};
 
+/// Which request of a run: its session's position in the plan, and its turn.
+pub type RequestKey = (usize, u32);
+
 /// Everything that was observed of one request. Scores are made from it later, as often as one
 /// likes and under whichever definitions; nothing in here is one.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -63,6 +66,17 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
+    /// Which request of the run it is.
+    pub fn key(&self) -> RequestKey {
+        (self.index, self.turn)
+    }
+
+    /// Whether it is one of several turns. What such a request's prompt comes to depends on the
+    /// answers before it.
+    pub fn is_of_conversation(&self) -> bool {
+        self.turn > 0 || self.planned.follow_ups > 0
+    }
+
     /// Whether it ended well.
     pub fn is_success(&self) -> bool {
         self.outcome.is_ok()
@@ -115,6 +129,9 @@ pub struct Planned {
     pub vision_tokens: u32,
     /// Output tokens asked for.
     pub output_tokens: u32,
+    /// How many turns of its session were to follow it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub follow_ups: u32,
 }
 
 impl From<&Sample> for Planned {
@@ -125,6 +142,7 @@ impl From<&Sample> for Planned {
             text_tokens: sample.text_tokens,
             vision_tokens: sample.vision_tokens,
             output_tokens: sample.output_tokens,
+            follow_ups: 0,
         }
     }
 }
@@ -167,7 +185,14 @@ impl Finish {
 /// One request for nothing.
 impl Default for Planned {
     fn default() -> Self {
-        Self { items: 1, prompt_tokens: 0, text_tokens: 0, vision_tokens: 0, output_tokens: 0 }
+        Self {
+            items: 1,
+            prompt_tokens: 0,
+            text_tokens: 0,
+            vision_tokens: 0,
+            output_tokens: 0,
+            follow_ups: 0,
+        }
     }
 }
 
@@ -180,6 +205,6 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

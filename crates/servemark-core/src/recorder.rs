@@ -45,6 +45,14 @@ impl Recorder {
         }
     }
 
+    /// The same for a later turn of its session, or for one that `follow_ups` more are to follow.
+    #[must_use]
+    pub fn of_turn(mut self, turn: u32, follow_ups: u32) -> Self {
+        self.record.turn = turn;
+        self.record.planned.follow_ups = follow_ups;
+        self
+    }
+
     /// The concurrency gate let it pass.
     pub fn granted(&mut self, at: Stamp) {
         self.record.granted = Some(at);

@@ -31,7 +31,7 @@ impl RunLog {
     /// A log of its parts. Records may come in any order; they are kept in the order of the plan,
     /// so that a score does not depend on who finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
-        records.sort_by_key(|record| (record.phase != Phase::Warmup, record.index));
+        records.sort_by_key(|record| (record.phase != Phase::Warmup, record.key()));
         Self { header, records, footer }
     }
 

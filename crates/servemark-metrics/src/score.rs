@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::iter;
 
-use servemark_core::{DeltaKind, Planned, RequestRecord, Retokenized, RunLog, Stamp, Usage};
+use servemark_core::{
+    DeltaKind, Planned, RequestKey, RequestRecord, Retokenized, RunLog, Stamp, Usage,
+};
 
 use crate::policy::{
     ItlRule, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules, TokenSource, TpotRule,
@@ -13,8 +15,10 @@ use crate::policy::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RequestScore {
-    /// The request.
+    /// The request's session.
     pub index: usize,
+    /// Its turn.
+    pub turn: u32,
     /// Whether it ended well.
     pub success: bool,
     /// From when it was due to the instant from which its latencies count.
@@ -93,7 +97,7 @@ struct Reader<'a> {
     policy: &'a MetricPolicy,
     rules: &'a StreamRules,
     speculative: bool,
-    retokenized: HashMap<usize, &'a Retokenized>,
+    retokenized: HashMap<RequestKey, &'a Retokenized>,
 }
 
 impl<'a> Reader<'a> {
@@ -104,17 +108,18 @@ impl<'a> Reader<'a> {
             policy,
             rules: policy.stream_rules(&log.header().facts),
             speculative: footer.and_then(|footer| footer.accept_length).is_some_and(|n| n > 0.0),
-            retokenized: counts.iter().map(|count| (count.index, count)).collect(),
+            retokenized: counts.iter().map(|count| (count.key(), count)).collect(),
         }
     }
 
     fn score(&self, record: &RequestRecord) -> RequestScore {
-        let counted = self.retokenized.get(&record.index).copied();
+        let counted = self.retokenized.get(&record.key()).copied();
         let events = events(record, counted, self.rules.events);
         let origin = self.origin(record);
         let speculative = self.rules.speculative_itl.filter(|_| self.speculative);
         RequestScore {
             index: record.index,
+            turn: record.turn,
             success: record.is_success(),
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use servemark_core::RunLog;
+use servemark_core::{RequestKey, RequestRecord, RunLog};
 
 use crate::RequestScore;
 use crate::policy::TokenSource;
@@ -99,7 +99,7 @@ impl EventTokens {
         let mut events = Self::default();
         let pieces = retokenized_pieces(log);
         for record in log.measured().filter(|record| record.is_success()) {
-            let counted = pieces.get(&record.index).copied().unwrap_or_default();
+            let counted = pieces.get(&record.key()).copied().unwrap_or_default();
             for (row, delta) in record.deltas.rows().enumerate() {
                 *match (delta.tokens, counted.get(row)) {
                     (Some(_), _) => &mut events.wire,
@@ -147,15 +147,15 @@ fn cached(log: &RunLog) -> Option<u64> {
 }
 
 fn retokenized(log: &RunLog) -> Option<u64> {
-    let failed: HashSet<usize> =
-        log.measured().filter(|record| !record.is_success()).map(|record| record.index).collect();
+    let failed: HashSet<RequestKey> =
+        log.measured().filter(|record| !record.is_success()).map(RequestRecord::key).collect();
     let counts = log.footer()?.retokenized.iter();
-    total(counts.filter(|count| !failed.contains(&count.index)).map(|count| count.tokens.into()))
+    total(counts.filter(|count| !failed.contains(&count.key())).map(|count| count.tokens.into()))
 }
 
-fn retokenized_pieces(log: &RunLog) -> HashMap<usize, &[u32]> {
+fn retokenized_pieces(log: &RunLog) -> HashMap<RequestKey, &[u32]> {
     let counts = log.footer().map_or(&[][..], |footer| &footer.retokenized);
-    counts.iter().map(|count| (count.index, count.pieces.as_slice())).collect()
+    counts.iter().map(|count| (count.key(), count.pieces.as_slice())).collect()
 }
 
 /// The sum of what is known; nothing if nothing is.

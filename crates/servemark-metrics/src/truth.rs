@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use servemark_core::{RequestRecord, RunLog, Truth};
+use servemark_core::{RequestKey, RequestRecord, RunLog, Truth};
 
 use crate::statistics;
 
@@ -46,12 +46,12 @@ pub struct Deviation {
 impl TruthComparison {
     /// Compares; nothing if there is no truth to compare with.
     pub(crate) fn of(log: &RunLog) -> Option<Self> {
-        let truths: HashMap<usize, &Truth> =
-            log.footer()?.truth.iter().map(|truth| (truth.index, truth)).collect();
+        let truths: HashMap<RequestKey, &Truth> =
+            log.footer()?.truth.iter().map(|truth| (truth.key(), truth)).collect();
         let pairs: Vec<_> = log
             .measured()
             .filter(|record| record.is_success() && !record.deltas.is_empty())
-            .filter_map(|record| Some((record, *truths.get(&record.index)?)))
+            .filter_map(|record| Some((record, *truths.get(&record.key())?)))
             .filter(|(_, truth)| !truth.sent_ns.is_empty())
             .collect();
         let ttft = Pair::of(&pairs, |times| times[..1].to_vec());
@@ -63,7 +63,7 @@ impl TruthComparison {
             requests: pairs.len(),
             without_truth: log
                 .measured()
-                .filter(|record| !truths.contains_key(&record.index))
+                .filter(|record| !truths.contains_key(&record.key()))
                 .count(),
             other_pieces: pairs.iter().filter(other).count(),
             mean_ttft: ttft.compare(statistics::mean)?,

@@ -28,7 +28,7 @@ pub struct TruthRow {
 
 impl From<TruthRow> for Truth {
     fn from(row: TruthRow) -> Self {
-        Self::new(row.index, row.sent_ns)
+        Self::new((row.index, 0), row.sent_ns)
     }
 }
 

@@ -5,7 +5,10 @@
 //! is kept in its record. The crate knows no HTTP, no file and no metric; what it sends goes
 //! through a [`Transport`](servemark_core::Transport) and what it learns goes to an [`Observer`].
 
+mod alarm;
+mod conversation;
 mod cost;
+mod flight;
 mod gate;
 mod load;
 mod look_ahead;
@@ -14,7 +17,7 @@ mod runner;
 mod stop;
 
 pub use cost::CostMeter;
-pub use load::{LoadSpec, WarmupSpec};
+pub use load::{LoadSpec, SessionSpec, WarmupSpec};
 pub use observer::{Collector, Observer};
 pub use runner::Runner;
 pub use stop::{Stop, StopHandle, StopSignal};

@@ -15,6 +15,9 @@ pub struct LoadSpec {
     pub max_concurrency: Option<NonZeroUsize>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
+    /// How the turns of a session are put.
+    #[serde(default)]
+    pub sessions: SessionSpec,
     /// How many requests are encoded ahead of their time. It bounds the memory of large payloads.
     pub look_ahead: NonZeroUsize,
 }
@@ -26,9 +29,22 @@ impl LoadSpec {
             arrivals,
             max_concurrency: None,
             warmup: WarmupSpec::default(),
+            sessions: SessionSpec::default(),
             look_ahead: DEFAULT_LOOK_AHEAD,
         }
     }
+}
+
+/// How the turns of a session are put.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct SessionSpec {
+    /// Whether the reasoning of an answer is said again with the turns after it.
+    pub echo_reasoning: bool,
+    /// The header with which every turn names its session; none without a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
 }
 
 /// What is sent before the measurement: copies of the first sample, all at once.

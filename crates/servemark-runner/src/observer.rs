@@ -1,6 +1,7 @@
 //! Who is told of the requests.
 
-use std::sync::{Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use servemark_core::{Phase, RequestRecord};
 
@@ -16,6 +17,16 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A request is over, well or not.
     fn finished(&self, record: RequestRecord);
+}
+
+/// An observer that debugs as its trait.
+#[derive(Clone)]
+pub(crate) struct Observed(pub(crate) Arc<dyn Observer>);
+
+impl fmt::Debug for Observed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Observer")
+    }
 }
 
 /// Keeps every record in memory, in the order in which they finished.

@@ -9,6 +9,7 @@ use servemark_runner::Stop;
 
 use crate::RunContext;
 use crate::audience::News;
+use crate::draw::Load;
 use crate::server::Server;
 use crate::stage::Measured;
 
@@ -17,13 +18,14 @@ pub(crate) async fn ask(
     plan: &BenchPlan,
     context: &RunContext,
     server: &Server,
+    load: &Load,
     measured: Measured,
 ) -> Footer {
     let mut footer = Footer::default();
     footer.ended = measured.ended;
     footer.client = Some(measured.cost);
     footer.interrupted = context.stop.signal().is(Stop::Drain);
-    footer.truth = server.take_truth();
+    footer.truth = load.by_turn(server.take_truth());
     match server.control.server_info().await {
         Ok(info) => {
             footer.accept_length = info.accept_length().filter(|_| plan.backend.is_sglang());
@@ -65,7 +67,7 @@ pub(crate) fn count(
         context.tell(&News::Missed { what: "count the output tokens again", reason });
         Vec::new()
     });
-    counts.sort_by_key(|count| count.index);
+    counts.sort_by_key(Retokenized::key);
     counts
 }
 
@@ -83,5 +85,5 @@ fn recount(
         let pieces = record.pieces().map(|(_, text)| tokenizer.count(text, SpecialTokens::Omit));
         pieces.collect::<Result<Vec<_>, _>>()?
     };
-    Ok(Retokenized::new(record.index, tokens, pieces))
+    Ok(Retokenized::new(record.key(), tokens, pieces))
 }

@@ -1,8 +1,9 @@
 //! What is sent, and when: both drawn from one random state.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_core::{DrawContext, Sample, Session, Tokenizer};
+use servemark_core::{DrawContext, RequestKey, Session, Tokenizer, Truth};
 use servemark_plan::BenchPlan;
 use servemark_rng::RandomState;
 use servemark_schedule::Schedule;
@@ -14,25 +15,49 @@ use crate::{ExecuteError, RunContext};
 /// What is sent, and when.
 #[derive(Debug)]
 pub(crate) struct Load {
-    pub(crate) samples: Vec<Sample>,
+    pub(crate) sessions: Arc<[Session]>,
     pub(crate) schedule: Schedule,
 }
 
-/// Draws the samples and then, from where that leaves the random state, the arrivals. This is the
+impl Load {
+    /// How many requests the sessions make.
+    pub(crate) fn requests(&self) -> usize {
+        self.sessions.iter().map(Session::turns).sum()
+    }
+
+    /// Whether a session has more than one turn.
+    pub(crate) fn converses(&self) -> bool {
+        self.sessions.iter().any(|session| session.turns() > 1)
+    }
+
+    /// The simulator's truth, which goes by the numbers that it was told, by session and turn.
+    pub(crate) fn by_turn(&self, truth: Vec<Truth>) -> Vec<Truth> {
+        let keys: Vec<RequestKey> = keys(&self.sessions).collect();
+        let known = |row: Truth| Some(Truth::new(*keys.get(row.index)?, row.sent_ns));
+        truth.into_iter().filter_map(known).collect()
+    }
+}
+
+/// Draws the sessions and then, from where that leaves the random state, the arrivals. This is the
 /// order of SGLang's one global state, so both are its own for the same seed.
 pub(crate) fn load(
     plan: &BenchPlan,
     context: &RunContext,
     server: &Server,
     tokenizer: &dyn Tokenizer,
+    run: u64,
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
-    let sessions = sessions(plan, context, tokenizer, &mut random)?;
+    let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
     let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
     let schedule = plan.load.arrivals.schedule(&begins, &mut random)?;
-    let samples = sessions.into_iter().map(|session| session.first).collect();
-    let samples = if server.is_simulated() { numbered(samples) } else { samples };
-    Ok(Load { samples, schedule })
+    if let Some(header) = &plan.load.sessions.header {
+        name_sessions(&mut sessions, header, run);
+    }
+    if server.is_simulated() {
+        number_turns(&mut sessions);
+    }
+    Ok(Load { sessions: sessions.into(), schedule })
 }
 
 fn sessions(
@@ -48,11 +73,26 @@ fn sessions(
     Ok(draw.sessions)
 }
 
+/// Lets every turn say which session it belongs to, by a name that no other run has used.
+fn name_sessions(sessions: &mut [Session], header: &str, run: u64) {
+    for (index, session) in sessions.iter_mut().enumerate() {
+        for sample in session.samples_mut() {
+            sample.headers.push((header.to_owned(), format!("{run:x}-{index}")));
+        }
+    }
+}
+
 /// Tells the simulator which request is which, so that its truth can be matched.
-fn numbered(samples: Vec<Sample>) -> Vec<Sample> {
-    let number = |(index, mut sample): (usize, Sample)| {
-        sample.headers.push(("x-servemark-request".to_owned(), index.to_string()));
-        sample
+fn number_turns(sessions: &mut [Session]) {
+    for (number, sample) in sessions.iter_mut().flat_map(Session::samples_mut).enumerate() {
+        sample.headers.push(("x-servemark-request".to_owned(), number.to_string()));
+    }
+}
+
+/// The keys of all requests, in the order of their numbers.
+fn keys(sessions: &[Session]) -> impl Iterator<Item = RequestKey> {
+    let turns = |(index, session): (usize, &Session)| {
+        (0..).take(session.turns()).map(move |turn| (index, turn))
     };
-    samples.into_iter().enumerate().map(number).collect()
+    sessions.iter().enumerate().flat_map(turns)
 }

@@ -43,13 +43,14 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
     let tokenizer = discover::tokenizer(&files.tokenizer)?;
-    let load = draw::load(&files.plan, context, &server, tokenizer.as_ref())?;
+    let (tokens, run) = (tokenizer.as_ref(), clock_started);
+    let load = draw::load(&files.plan, context, &server, tokens, run)?;
     let header = facts::header(clock_started, plan, &server, &names, &load);
     let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };
     let measured = stage.perform(clock, &journal).await?;
     let closing = journal.close();
-    let mut footer = afterwards::ask(plan, context, &server, measured).await;
+    let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
     footer.arrival_clock = afterwards::arrival_clock(&closing.records);
     footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing.records);
     let (log, run_log_error) = closing.finish(footer);

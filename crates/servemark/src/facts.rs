@@ -26,7 +26,8 @@ fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFa
     facts.model.clone_from(&names.served);
     facts.tokenizer = names.tokenizer.name();
     facts.dataset = plan.workload.dataset.name().to_string();
-    facts.requests = load.samples.len();
+    facts.requests = load.requests();
+    facts.sessions = load.sessions.len();
     facts.seed = plan.workload.seed.into();
     facts.request_rate = plan.load.arrivals.mean_rate();
     facts.max_concurrency = plan.load.max_concurrency.map(Into::into);

@@ -62,7 +62,7 @@
 //!
 //! // From here on it is a benchmark like any other: a target, a load, and records.
 //! use servemark::client::{Credentials, HttpTransport, Target, TargetSpec};
-//! use servemark::core::MonotonicClock;
+//! use servemark::core::{MonotonicClock, Session};
 //! use servemark::pacer::SystemPacer;
 //! use servemark::runner::{Collector, LoadSpec, Runner, StopHandle};
 //! use servemark::schedule::{ArrivalSpec, Schedule};
@@ -71,11 +71,12 @@
 //! let clock = MonotonicClock::start();
 //! let target = Target::new(&TargetSpec::new("http://127.0.0.1:9000".parse()?), Credentials::new())?;
 //! let transport = Arc::new(HttpTransport::new(target, Pieces, clock));
-//! let samples = vec![Sample::new("Tell me a story.", 5, 64); 100];
+//! let story = Session::from(Sample::new("Tell me a story.", 5, 64));
+//! let sessions: Arc<[Session]> = vec![story; 100].into();
 //! let (records, stop) = (Arc::new(Collector::default()), StopHandle::new());
 //! let load = LoadSpec::new(ArrivalSpec::Burst);
 //! let runner = Runner::new(SystemPacer::new(clock)?, &load, records.clone(), stop.signal());
-//! runner.measure(&transport, &samples, &Schedule::burst(samples.len())).await;
+//! runner.measure(&transport, &sessions, &Schedule::burst(sessions.len())).await;
 //! for record in records.take() {
 //!     println!("{}: first piece {:?}", record.index, record.deltas.first_at());
 //! }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servemark_backends::WireBackend;
+use servemark_backends::{BackendSpec, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
 use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
 use servemark_pacer::SystemPacer;
@@ -44,7 +44,7 @@ impl Stage<'_> {
         clock: MonotonicClock,
         journal: &Journal,
     ) -> Result<Measured, ExecuteError> {
-        let backend = self.plan.wire.clone().with_model(self.names.served.clone()).build();
+        let backend = self.wire().build();
         let transport = Arc::new(HttpTransport::new(self.server.target.clone(), backend, clock));
         let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
         let stop = self.context.stop.signal();
@@ -56,6 +56,13 @@ impl Stage<'_> {
         let ended = clock.now();
         profilers.stop().await;
         Ok(Measured { cost, ended })
+    }
+
+    /// The route for the model that is served. How long the prompt of a later turn is, only the
+    /// server knows, so it is asked.
+    fn wire(&self) -> BackendSpec {
+        let wire = self.plan.wire.clone().with_model(self.names.served.clone());
+        if self.load.converses() { wire.with_usage() } else { wire }
     }
 
     /// Everything between the drawn load and the first measured request.
@@ -88,7 +95,7 @@ impl Stage<'_> {
             return Ok(());
         }
         self.context.tell(&News::WarmingUp { requests });
-        let outcomes = runner.warm_up(transport, &self.load.samples[0], warmup).await;
+        let outcomes = runner.warm_up(transport, &self.load.sessions[0].first, warmup).await;
         let mut errors: Vec<RequestError> = outcomes.into_iter().filter_map(Result::err).collect();
         let failed = errors.len();
         match errors.pop() {
@@ -114,11 +121,11 @@ impl Stage<'_> {
         runner: &Runner<SystemPacer>,
         transport: &Transport,
     ) -> ClientCost {
-        let Load { samples, schedule } = self.load;
-        self.context.tell(&News::Measuring { requests: samples.len() });
+        let Load { sessions, schedule } = self.load;
+        self.context.tell(&News::Measuring { requests: self.load.requests() });
         self.context.live.measure(true);
         let meter = CostMeter::start(&clock);
-        runner.measure(transport, samples, schedule).await;
+        runner.measure(transport, sessions, schedule).await;
         let cost = meter.stop(&clock);
         self.context.live.measure(false);
         self.context.tell(&News::Measured);

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrivalClock, JsonObject, Stamp};
+use crate::record::is_default;
+use crate::{ArrivalClock, JsonObject, RequestKey, Stamp};
 
 /// The first line of a log: what was planned, by which program, on which machine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -78,6 +79,8 @@ pub struct RunFacts {
     pub dataset: String,
     /// How many requests the data set gave.
     pub requests: usize,
+    /// How many sessions they make.
+    pub sessions: usize,
     /// The seed of every draw.
     pub seed: u64,
     /// Requests per second; absent when all are due at once.
@@ -141,8 +144,11 @@ impl ClientCost {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Retokenized {
-    /// The request.
+    /// The request's session.
     pub index: usize,
+    /// Its turn.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub turn: u32,
     /// Tokens of the whole text, special tokens left out.
     pub tokens: u32,
     /// Tokens of each piece, where somebody asked for them.
@@ -152,8 +158,13 @@ pub struct Retokenized {
 
 impl Retokenized {
     /// Counts of one request.
-    pub fn new(index: usize, tokens: u32, pieces: Vec<u32>) -> Self {
-        Self { index, tokens, pieces }
+    pub fn new((index, turn): RequestKey, tokens: u32, pieces: Vec<u32>) -> Self {
+        Self { index, turn, tokens, pieces }
+    }
+
+    /// Which request of the run it is.
+    pub fn key(&self) -> RequestKey {
+        (self.index, self.turn)
     }
 }
 
@@ -162,15 +173,23 @@ impl Retokenized {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Truth {
-    /// The request.
+    /// The request's session.
     pub index: usize,
+    /// Its turn.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub turn: u32,
     /// Nanoseconds to each piece of output.
     pub sent_ns: Vec<u64>,
 }
 
 impl Truth {
     /// The truth of one request.
-    pub fn new(index: usize, sent_ns: Vec<u64>) -> Self {
-        Self { index, sent_ns }
+    pub fn new((index, turn): RequestKey, sent_ns: Vec<u64>) -> Self {
+        Self { index, turn, sent_ns }
+    }
+
+    /// Which request of the run it is.
+    pub fn key(&self) -> RequestKey {
+        (self.index, self.turn)
     }
 }

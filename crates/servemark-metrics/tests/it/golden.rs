@@ -197,7 +197,9 @@ impl Golden {
         let first = self.outputs.iter().position(|output| output.success);
         let tokens = |index| total.filter(|_| Some(index) == first).unwrap_or_default() as u32;
         let indices = 0..self.outputs.len();
-        indices.map(|index| Retokenized::new(index, tokens(index), self.pieces(index))).collect()
+        indices
+            .map(|index| Retokenized::new((index, 0), tokens(index), self.pieces(index)))
+            .collect()
     }
 
     /// The tokens of each chunk, counted with `fixtures/tokenizers/gpt2`, the tokenizer with which

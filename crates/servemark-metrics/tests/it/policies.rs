@@ -92,7 +92,7 @@ fn a_speculating_server_has_its_gaps_split_by_re_tokenized_pieces() {
     let pieces = [(5, "a", None), (7, "", None), (9, "bc", None), (12, "d", None)];
     let mut footer = Footer::default();
     footer.accept_length = Some(1.5);
-    footer.retokenized = vec![Retokenized::new(0, 3, vec![1, 0, 2, 0])];
+    footer.retokenized = vec![Retokenized::new((0, 0), 3, vec![1, 0, 2, 0])];
     let log = log("/v1/completions", vec![answer(0, 0, &pieces)], Some(footer));
     let score = only_score(&log, &MetricPolicy::sglang());
     assert_eq!(score.itl_s, [0.004, 0.003]);
@@ -141,7 +141,7 @@ fn output_tokens_are_asked_of_the_best_source_that_knows() {
         recorder.at(at(3)).usage(Usage::new(None, usage));
         let mut footer = Footer::default();
         footer.retokenized =
-            retokenized.map(|n| Retokenized::new(0, n, vec![])).into_iter().collect();
+            retokenized.map(|n| Retokenized::new((0, 0), n, vec![])).into_iter().collect();
         let log = log("/v1/completions", vec![done(recorder)], Some(footer));
         only_score(&log, &policy).output_tokens
     };
@@ -260,8 +260,8 @@ fn the_simulators_truth_is_compared_request_by_request() {
     ];
     let mut footer = Footer::default();
     footer.truth = vec![
-        Truth::new(0, vec![10 * MILLISECOND, 20 * MILLISECOND]),
-        Truth::new(1, vec![11 * MILLISECOND, 12 * MILLISECOND]),
+        Truth::new((0, 0), vec![10 * MILLISECOND, 20 * MILLISECOND]),
+        Truth::new((1, 0), vec![11 * MILLISECOND, 12 * MILLISECOND]),
     ];
     let metrics = Metrics::score(&log("/generate", records, Some(footer)), &MetricPolicy::native());
     let truth = metrics.truth.unwrap();

@@ -81,9 +81,9 @@ fn footer() -> Footer {
     let mut footer = Footer::default();
     footer.ended = at(1_136_080);
     footer.client = Some(ClientCost::new(15_000_000, 1_136_080_000));
-    footer.retokenized = (0..10).map(|index| Retokenized::new(index, 4, vec![1; 4])).collect();
+    footer.retokenized = (0..10).map(|index| Retokenized::new((index, 0), 4, vec![1; 4])).collect();
     let truth = vec![20_000_000, 25_000_000, 30_000_000, 35_000_000];
-    footer.truth = (0..10).map(|index| Truth::new(index, truth.clone())).collect();
+    footer.truth = (0..10).map(|index| Truth::new((index, 0), truth.clone())).collect();
     footer
 }
 

@@ -1,72 +1,8 @@
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::time::Duration;
+use servemark_core::{ErrorKind, Phase, RequestError, Sample};
+use servemark_runner::{Stop, WarmupSpec};
+use servemark_testkit::Script;
 
-use servemark_core::{ErrorKind, Phase, RequestError, RequestRecord, Sample, Stamp};
-use servemark_pacer::TokioPacer;
-use servemark_runner::{Collector, LoadSpec, Runner, Stop, StopHandle, WarmupSpec};
-use servemark_schedule::{ArrivalSpec, Schedule};
-use servemark_testkit::{Script, ScriptedTransport};
-
-/// A world with a paused clock, a scripted server and a runner.
-struct World {
-    runner: Runner<TokioPacer>,
-    transport: Arc<ScriptedTransport<TokioPacer>>,
-    collector: Arc<Collector>,
-    stop: StopHandle,
-}
-
-fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
-
-fn at(millis: u64) -> Stamp {
-    Stamp::ZERO + ms(millis)
-}
-
-impl World {
-    /// Every answer is two pieces, at 10 ms and at 15 ms.
-    fn with_limit(limit: Option<usize>) -> Self {
-        Self::scripted(limit, |_| Ok(Script::streaming(ms(10), ms(5), 2)))
-    }
-
-    fn scripted(
-        limit: Option<usize>,
-        script: impl Fn(&Sample) -> Result<Script, RequestError> + Send + Sync + 'static,
-    ) -> Self {
-        let pacer = TokioPacer::start();
-        let mut load = LoadSpec::new(ArrivalSpec::Burst);
-        load.max_concurrency = limit.and_then(NonZeroUsize::new);
-        load.look_ahead = NonZeroUsize::new(2).expect("two is not zero");
-        let (collector, stop) = (Arc::new(Collector::default()), StopHandle::new());
-        Self {
-            runner: Runner::new(pacer, &load, collector.clone(), stop.signal()),
-            transport: ScriptedTransport::new(pacer, script),
-            collector,
-            stop,
-        }
-    }
-
-    async fn measure(&self, offsets_ms: &[u64]) -> Vec<RequestRecord> {
-        let samples = vec![Sample::new("hi", 1, 2); offsets_ms.len()];
-        let schedule: Schedule = offsets_ms.iter().copied().map(ms).collect();
-        self.runner.measure(&self.transport, &samples, &schedule).await;
-        let mut records = self.collector.take();
-        records.sort_by_key(|record| record.index);
-        records
-    }
-}
-
-#[track_caller]
-fn check(
-    records: &[RequestRecord],
-    field: impl Fn(&RequestRecord) -> Option<Stamp>,
-    expected_ms: &[u64],
-) {
-    let found: Vec<_> = records.iter().map(field).collect();
-    let expected: Vec<_> = expected_ms.iter().map(|millis| Some(at(*millis))).collect();
-    assert_eq!(found, expected);
-}
+use crate::world::{World, at, check, ms};
 
 #[tokio::test(start_paused = true)]
 async fn every_request_goes_out_when_it_is_due() {

@@ -1,0 +1,256 @@
+//! What is said again with every turn.
+
+use std::borrow::Cow;
+use std::slice;
+
+use servemark_core::{
+    DeltaKind, DeltaRow, ErrorKind, FollowUp, JsonObject, Prompt, RequestError, RequestRecord,
+    Sample, Session, Stamp,
+};
+
+/// A session under way: what was said so far, and the turns that are to come.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversation<'a> {
+    first: &'a Sample,
+    to_come: slice::Iter<'a, FollowUp>,
+    history: Vec<JsonObject>,
+    echo_reasoning: bool,
+}
+
+/// The next turn of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Turn<'a> {
+    /// Its place in the session.
+    pub(crate) number: u32,
+    /// How many are to follow it.
+    pub(crate) follow_ups: u32,
+    /// When it is due.
+    pub(crate) due: Stamp,
+    /// What it adds to what was said.
+    pub(crate) adds: &'a Sample,
+    /// What it asks: all that was said and what it adds; or why that cannot be put together.
+    pub(crate) asks: Result<Sample, RequestError>,
+}
+
+impl<'a> Conversation<'a> {
+    /// A session that was opened.
+    pub(crate) fn of(session: &'a Session, echo_reasoning: bool) -> Self {
+        let Session { first, follow_ups, .. } = session;
+        Self { first, to_come: follow_ups.iter(), history: Vec::new(), echo_reasoning }
+    }
+
+    /// What opens a session. The messages of one with several turns are put as its history is.
+    pub(crate) fn opening(session: &Session) -> Result<Cow<'_, Sample>, RequestError> {
+        let first = &session.first;
+        if session.follow_ups.is_empty() {
+            return Ok(Cow::Borrowed(first));
+        }
+        let mut opening = first.clone();
+        opening.prompt = said(first)?.into();
+        Ok(Cow::Owned(opening))
+    }
+
+    /// How many turns are to come.
+    pub(crate) fn follow_ups(&self) -> u32 {
+        u32::try_from(self.to_come.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The turn that follows an answer. Nothing follows a failure, for there is no answer to put
+    /// into the history.
+    pub(crate) fn after(&mut self, record: &RequestRecord) -> Option<Turn<'a>> {
+        let next = self.to_come.next().filter(|_| record.is_success())?;
+        Some(Turn {
+            number: record.turn + 1,
+            follow_ups: self.follow_ups(),
+            due: record.ended + next.pause,
+            adds: &next.sample,
+            asks: self.ask(record, &next.sample),
+        })
+    }
+
+    fn ask(&mut self, record: &RequestRecord, next: &Sample) -> Result<Sample, RequestError> {
+        if self.history.is_empty() {
+            self.history = said(self.first)?;
+        }
+        self.history.push(message("assistant", &answer(record, self.echo_reasoning)));
+        self.history.extend(said(next)?);
+        let before = tokens(record);
+        let mut asked = next.clone();
+        asked.prompt = self.history.clone().into();
+        asked.prompt_tokens = before.saturating_add(next.prompt_tokens);
+        asked.text_tokens = before.saturating_add(next.text_tokens);
+        Ok(asked)
+    }
+}
+
+/// What a turn says, as messages of a role and a content.
+fn said(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
+    match &sample.prompt {
+        _ if !sample.images.is_empty() => Err(cannot("show pictures")),
+        Prompt::Messages(messages) => messages.iter().map(plain).collect(),
+        prompt => match prompt.text() {
+            Some(text) => Ok(vec![message("user", &text)]),
+            None => Err(cannot("be of token ids or of several texts")),
+        },
+    }
+}
+
+fn plain(message: &JsonObject) -> Result<JsonObject, RequestError> {
+    let part = |key: &str| {
+        let value =
+            message.get(key).ok_or_else(|| cannot("have a message without role or content"));
+        Ok((key.to_owned(), value?.clone()))
+    };
+    ["role", "content"].into_iter().map(part).collect()
+}
+
+fn message(role: &str, content: &str) -> JsonObject {
+    [("role", role), ("content", content)]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value.into()))
+        .collect()
+}
+
+/// The text of an answer. A model is not shown the reasoning of its earlier turns unless somebody
+/// asks for that.
+fn answer(record: &RequestRecord, echo_reasoning: bool) -> String {
+    let is_said = |row: &DeltaRow| match row.kind {
+        DeltaKind::Reasoning => echo_reasoning,
+        DeltaKind::ToolCall => false,
+        _ => true,
+    };
+    record.pieces().filter(|(row, _)| is_said(row)).map(|(_, text)| text).collect()
+}
+
+/// How long the conversation is, its last answer included: by the server where it counts.
+fn tokens(record: &RequestRecord) -> u32 {
+    let usage = record.usage.unwrap_or_default();
+    let prompt = usage.prompt_tokens.unwrap_or(record.planned.prompt_tokens);
+    prompt.saturating_add(usage.completion_tokens.unwrap_or(record.planned.output_tokens))
+}
+
+fn cannot(what: &str) -> RequestError {
+    RequestError::new(ErrorKind::Encode, format!("a session of several turns cannot {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use servemark_core::{Delta, Finish, Phase, Recorder, Sink, Usage};
+
+    use super::*;
+
+    const ENDED: Stamp = Stamp::from_nanos(7);
+
+    fn session(prompts: &[&str]) -> Session {
+        let turn = |prompt: &&str| Sample::new(*prompt, 10, 5);
+        let later = |prompt| FollowUp::new(turn(prompt)).after(Duration::from_nanos(3));
+        Session::from(turn(&prompts[0])).followed_by(prompts[1..].iter().map(later).collect())
+    }
+
+    fn answered(pieces: &[(DeltaKind, &str)], usage: Option<Usage>) -> RequestRecord {
+        let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 10, 5), Stamp::ZERO);
+        for (kind, text) in pieces {
+            recorder.at(ENDED).delta(Delta::content(text).of_kind(*kind));
+        }
+        recorder.at(ENDED).usage(usage.unwrap_or_default());
+        recorder.body(ENDED, 1);
+        recorder.finish(Ok(Finish::default()), ENDED)
+    }
+
+    #[track_caller]
+    fn asks(turn: Option<Turn<'_>>, messages: &str) {
+        let sample = turn.expect("a turn").asks.expect("a sample");
+        assert_eq!(serde_json::to_string(&sample.prompt).unwrap(), messages);
+    }
+
+    #[test]
+    fn every_turn_says_all_that_was_said() {
+        let session = session(&["one", "two", "three"]);
+        let mut conversation = Conversation::of(&session, false);
+        asks(
+            conversation
+                .after(&answered(&[(DeltaKind::Content, "A"), (DeltaKind::Content, "B")], None)),
+            r#"[{"role":"user","content":"one"},{"role":"assistant","content":"AB"},{"role":"user","content":"two"}]"#,
+        );
+        asks(
+            conversation.after(&answered(&[(DeltaKind::Content, "C")], None)),
+            r#"[{"role":"user","content":"one"},{"role":"assistant","content":"AB"},{"role":"user","content":"two"},{"role":"assistant","content":"C"},{"role":"user","content":"three"}]"#,
+        );
+        assert_eq!(conversation.after(&answered(&[], None)), None);
+    }
+
+    #[test]
+    fn reasoning_is_said_again_only_if_asked_for() {
+        let session = session(&["one", "two"]);
+        let answer = answered(
+            &[
+                (DeltaKind::Reasoning, "Hm. "),
+                (DeltaKind::Content, "Yes"),
+                (DeltaKind::ToolCall, "{}"),
+            ],
+            None,
+        );
+        for (echo, said) in [(false, "Yes"), (true, "Hm. Yes")] {
+            let turn = Conversation::of(&session, echo).after(&answer);
+            asks(
+                turn,
+                &format!(
+                    r#"[{{"role":"user","content":"one"}},{{"role":"assistant","content":"{said}"}},{{"role":"user","content":"two"}}]"#
+                ),
+            );
+        }
+    }
+
+    #[test]
+    fn a_turn_is_due_when_its_user_has_thought() {
+        let session = session(&["one", "two", "three"]);
+        let turn = Conversation::of(&session, false).after(&answered(&[], None)).unwrap();
+        assert_eq!((turn.number, turn.follow_ups), (1, 1));
+        assert_eq!(turn.due, ENDED + Duration::from_nanos(3));
+    }
+
+    #[test]
+    fn the_history_is_counted_by_the_server_else_by_the_plan() {
+        let session = session(&["one", "two"]);
+        for (usage, expected) in
+            [(None, 10 + 5 + 10), (Some(Usage::new(Some(30), Some(2))), 30 + 2 + 10)]
+        {
+            let turn = Conversation::of(&session, false).after(&answered(&[], usage)).unwrap();
+            let sample = turn.asks.unwrap();
+            assert_eq!((sample.prompt_tokens, sample.text_tokens), (expected, expected));
+        }
+    }
+
+    #[test]
+    fn nothing_follows_a_failure() {
+        let session = session(&["one", "two"]);
+        let failed = Recorder::new(0, Phase::Measure, &session.first, Stamp::ZERO)
+            .finish(Err(cannot("fail")), ENDED);
+        assert_eq!(Conversation::of(&session, false).after(&failed), None);
+    }
+
+    #[test]
+    fn messages_keep_role_and_content_where_there_are_several_turns() {
+        let named: Vec<JsonObject> =
+            serde_json::from_str(r#"[{"content":"x","name":"n","role":"tool"}]"#).unwrap();
+        let single = Session::from(Sample::new(named.clone(), 1, 1));
+        assert_eq!(Conversation::opening(&single).unwrap().prompt, Prompt::Messages(named));
+        let several = single.followed_by(vec![FollowUp::new(Sample::new("y", 1, 1))]);
+        let opening = Conversation::opening(&several).unwrap();
+        assert_eq!(
+            serde_json::to_string(&opening.prompt).unwrap(),
+            r#"[{"role":"tool","content":"x"}]"#
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_said_again_is_refused() {
+        let ids = Session::from(Sample::new(vec![1, 2], 2, 1));
+        let ids = ids.followed_by(vec![FollowUp::new(Sample::new("y", 1, 1))]);
+        let refusal = Conversation::opening(&ids).unwrap_err();
+        assert_eq!(refusal.kind, ErrorKind::Encode);
+        assert!(refusal.message.ends_with("cannot be of token ids or of several texts"));
+    }
+}

@@ -1,0 +1,134 @@
+//! One session from its first due time to its last record.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use servemark_core::{
+    ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Session, Stamp, Transport,
+};
+use servemark_pacer::Pacer;
+
+use crate::alarm::Alarm;
+use crate::conversation::{Conversation, Turn};
+use crate::gate::Pass;
+use crate::look_ahead::Prepared;
+use crate::observer::Observed;
+use crate::{Stop, StopSignal};
+
+/// How a request that was sent ended.
+pub(crate) type Outcome = Result<(), RequestError>;
+
+/// What the sessions of a phase need on their way.
+pub(crate) struct Flight<T, P> {
+    pub(crate) transport: Arc<T>,
+    pub(crate) sessions: Arc<[Session]>,
+    pub(crate) phase: Phase,
+    pub(crate) echo_reasoning: bool,
+    pub(crate) alarm: Rc<Alarm<P>>,
+    pub(crate) stop: StopSignal,
+    pub(crate) observer: Observed,
+}
+
+/// A session that may go.
+pub(crate) struct Departure<C> {
+    /// Its position in the plan.
+    pub(crate) index: usize,
+    /// When it was due.
+    pub(crate) due: Stamp,
+    /// The gate's permission, which it has to its end.
+    pub(crate) pass: Pass,
+    /// When that was given.
+    pub(crate) granted: Stamp,
+    /// Its opening.
+    pub(crate) call: C,
+}
+
+/// A request that may go.
+struct Request<C> {
+    recorder: Recorder,
+    call: C,
+}
+
+impl<T: Transport, P: Pacer> Flight<T, P> {
+    /// A whole session: each turn follows the answer before it. Says how each that was sent ended.
+    pub(crate) async fn fly(self: Rc<Self>, departure: Departure<Prepared<T>>) -> Vec<Outcome> {
+        let Departure { index, due, pass: _pass, granted, call } = departure;
+        let session = &self.sessions[index];
+        let mut conversation = Conversation::of(session, self.echo_reasoning);
+        let recorder = Recorder::new(index, self.phase, &session.first, due);
+        let mut recorder = recorder.of_turn(0, conversation.follow_ups());
+        recorder.granted(granted);
+        let mut next = Some(Request { recorder, call });
+        let mut outcomes = Vec::with_capacity(session.turns());
+        while let Some(request) = next {
+            let record = self.exchange(request).await;
+            let turn = conversation.after(&record);
+            outcomes.push(self.land(record));
+            next = match turn {
+                Some(turn) => self.follow_up(index, turn).await,
+                None => None,
+            };
+        }
+        outcomes
+    }
+
+    /// A later turn at its due time; none if the run was stopped before.
+    async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<Prepared<T>>> {
+        let Turn { number, follow_ups, due, adds, asks } = turn;
+        let planned = asks.as_ref().unwrap_or(adds);
+        let recorder = Recorder::new(index, self.phase, planned, due);
+        let mut recorder = recorder.of_turn(number, follow_ups);
+        let call = asks.and_then(|sample| self.transport.prepare(&sample));
+        tokio::select! {
+            biased;
+            () = self.stop.reached(Stop::Drain) => return None,
+            () = self.alarm.until(due) => {}
+        }
+        recorder.granted(self.alarm.now());
+        Some(Request { recorder, call })
+    }
+
+    async fn exchange(&self, request: Request<Prepared<T>>) -> RequestRecord {
+        let Request { mut recorder, call } = request;
+        self.observer.0.started(self.phase);
+        let outcome = match call {
+            Ok(call) => self.carry(call, &mut recorder).await,
+            Err(error) => Err(error),
+        };
+        recorder.finish(outcome, self.alarm.now())
+    }
+
+    fn land(&self, record: RequestRecord) -> Outcome {
+        let outcome = record.outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.observer.0.finished(record);
+        outcome
+    }
+
+    async fn carry(
+        &self,
+        call: T::Prepared,
+        recorder: &mut Recorder,
+    ) -> Result<Finish, RequestError> {
+        let mut work = pin!(self.transport.execute(call, recorder));
+        let mut stop = pin!(self.stop.reached(Stop::Now));
+        let mut listening = false;
+        poll_fn(|cx| {
+            if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
+                return Poll::Ready(outcome);
+            }
+            // This runs once per chunk. Having asked to be woken, it is enough to look.
+            if std::mem::replace(&mut listening, true) && !self.stop.is(Stop::Now) {
+                return Poll::Pending;
+            }
+            stop.as_mut().poll(cx).map(|()| Err(cancelled()))
+        })
+        .await
+    }
+}
+
+fn cancelled() -> RequestError {
+    RequestError::new(ErrorKind::Cancelled, "the run was stopped")
+}
