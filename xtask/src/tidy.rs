@@ -14,6 +14,7 @@ use serde_json::Value;
 /// Each crate of ours and its layer. A crate depends only on smaller layers.
 const LAYERS: &[(&str, u8)] = &[
     ("servemark-sse", 0),
+    ("servemark-http1", 0),
     ("servemark-pyjson", 0),
     ("servemark-rng", 0),
     ("servemark-core", 1),
@@ -43,6 +44,7 @@ const LAYERS: &[(&str, u8)] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
     ("clap", &["servemark-cli", "mock-server"]),
+    ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),
     ("image", &["servemark-datasets"]),

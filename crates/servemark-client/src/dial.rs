@@ -10,6 +10,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::{StampIo, Wire};
+use crate::stream::Stream;
 use crate::target::{HttpVersion, Target};
 use crate::tls;
 
@@ -19,13 +20,6 @@ pub(crate) struct Dialed {
     pub(crate) stream: Stream,
     pub(crate) wire: Arc<Wire>,
     pub(crate) cost: Connection,
-}
-
-/// The stamps are taken under TLS, where the socket is read.
-#[derive(Debug)]
-pub(crate) enum Stream {
-    Plain(StampIo),
-    Tls(Box<TlsStream<StampIo>>),
 }
 
 /// Opens a stream to the target. Without a time-out of its own: the caller watches.

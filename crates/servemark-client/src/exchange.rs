@@ -1,18 +1,28 @@
-//! One request and its answer, as HTTP sees them: a head, then frames of a body, each with its
+//! One request and its answer, as HTTP sees them: a head, then pieces of a body, each with its
 //! arrival.
 
-use bytes::Bytes;
-use http::{HeaderMap, Response, StatusCode};
-use http_body_util::BodyExt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use http::{HeaderMap, StatusCode};
 use hyper::body::{Body, Incoming};
 use servemark_core::{Arrival, ArrivalClock, Clock, Connection, Stamp};
 
+use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
-use crate::failure;
-use crate::link::{Departure, Link, Sending, WholeRequest};
+use crate::failure::Lost;
+use crate::link::{Answered, Departure, Link, Sending, WholeRequest};
 use crate::pool::Pool;
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
+
+/// Where an answer's body comes from: out of the connection itself, or by way of hyper.
+#[derive(Debug)]
+struct Source {
+    link: Link,
+    body: Option<Incoming>,
+}
 
 /// An answer that is being read.
 ///
@@ -20,9 +30,9 @@ use crate::watch::{Stage, Watch};
 /// back into the pool.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    head: http::response::Parts,
-    body: Incoming,
-    link: Link,
+    status: StatusCode,
+    headers: HeaderMap,
+    source: Source,
     head_at: Stamp,
     arrival_clock: ArrivalClock,
     stage: Stage,
@@ -54,28 +64,29 @@ impl Exchange {
             observer.connected(cost);
             link = fresh;
             since = pool.clock().now();
-            sending = send(&mut link, *request, since, watch, observer).await?;
+            sending = send(&mut link, request, since, watch, observer).await?;
         }
         match sending {
-            Sending::Answered(response) => Ok(Self::new(response, link, since)),
-            Sending::NeverLeft(_, error) | Sending::Lost(error) => {
-                Err(failure::before_head(pool.target().base_url(), error))
+            Sending::Answered(answered) => Ok(Self::new(answered, link, since)),
+            Sending::NeverLeft(_, lost) | Sending::Lost(lost) => {
+                Err(lost.before_head(pool.target().base_url()))
             }
         }
     }
 
-    fn new(response: Response<Incoming>, link: Link, since: Stamp) -> Self {
-        let (head, body) = response.into_parts();
+    fn new(answered: Answered, link: Link, since: Stamp) -> Self {
+        let Answered { status, headers, body } = answered;
         let (head_at, arrival_clock) = (link.last_read().at(), link.arrival_clock());
-        Self { head, body, link, head_at, arrival_clock, stage: Stage::FirstByte, since }
+        let (source, stage) = (Source { link, body }, Stage::FirstByte);
+        Self { status, headers, source, head_at, arrival_clock, stage, since }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        self.head.status
+        self.status
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.head.headers
+        &self.headers
     }
 
     /// When the head was complete.
@@ -88,20 +99,25 @@ impl Exchange {
         self.arrival_clock
     }
 
-    /// The next bytes of the body with their arrival; `None` at its end.
-    pub(crate) async fn next(
+    /// Reads on and shows `visit` what came of the body, piece by piece, with its arrival. Nothing
+    /// may have come of it, even if there is more.
+    pub(crate) async fn read(
         &mut self,
         watch: &mut Watch,
-    ) -> Result<Option<(Arrival, Bytes)>, ClientError> {
-        while let Some(frame) = watch.guard(self.stage, self.since, self.body.frame()).await? {
-            let at = self.link.last_read();
-            (self.stage, self.since) = (Stage::Idle, at.seen());
-            self.arrival_clock = self.arrival_clock.min(self.link.arrival_clock());
-            if let Ok(bytes) = frame.map_err(failure::in_body)?.into_data() {
-                return Ok(Some((at, bytes)));
-            }
+        mut visit: impl FnMut(Arrival, &[u8]),
+    ) -> Result<Progress, ClientError> {
+        let (source, mut last) = (&mut self.source, None);
+        let mut visit = |arrival, bytes: &[u8]| {
+            last = Some(arrival);
+            visit(arrival, bytes);
+        };
+        let reading = poll_fn(|cx| source.poll_read(cx, &mut visit));
+        let progress = watch.guard(self.stage, self.since, reading).await?;
+        if let Some(arrival) = last {
+            (self.stage, self.since) = (Stage::Idle, arrival.seen());
+            self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
         }
-        Ok(None)
+        progress.map_err(Lost::in_body)
     }
 
     /// The rest of the body, or as much of it as `limit` allows. Whether all of it was read is
@@ -111,13 +127,15 @@ impl Exchange {
         watch: &mut Watch,
         limit: usize,
     ) -> Result<Vec<u8>, ClientError> {
-        let mut whole = Vec::new();
-        while let Some((_, bytes)) = self.next(watch).await? {
-            let room = limit.saturating_sub(whole.len());
-            whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            if bytes.len() > room {
-                break;
-            }
+        let (mut whole, mut is_full) = (Vec::new(), false);
+        let mut progress = Progress::More;
+        while progress == Progress::More && !is_full {
+            let keep = |_, bytes: &[u8]| {
+                let room = limit - whole.len();
+                whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                is_full |= bytes.len() > room;
+            };
+            progress = self.read(watch, keep).await?;
         }
         Ok(whole)
     }
@@ -125,25 +143,50 @@ impl Exchange {
     /// Puts the connection back if the answer is over, or nearly so.
     pub(crate) async fn release(mut self, pool: &Pool) {
         let mut watch = Watch::start(pool.clock(), Timeouts::all(DRAIN_TIME));
-        let now = pool.clock().now();
-        if self.drain(&mut watch).await
-            && matches!(watch.guard(Stage::Idle, now, self.link.is_free()).await, Ok(true))
-        {
-            pool.checkin(self.link);
+        let (now, drained) = (pool.clock().now(), self.drain(&mut watch).await);
+        let link = &mut self.source.link;
+        if drained && matches!(watch.guard(Stage::Idle, now, link.is_free()).await, Ok(true)) {
+            pool.checkin(self.source.link);
         }
     }
 
     /// Whether the body came to its end soon.
     async fn drain(&mut self, watch: &mut Watch) -> bool {
-        let mut room = DRAIN_BYTES;
-        while !self.body.is_end_stream() {
-            match self.next(watch).await {
-                Ok(None) => return true,
-                Ok(Some((_, bytes))) if bytes.len() <= room => room -= bytes.len(),
-                _ => return false,
+        let mut drained = 0;
+        while drained <= DRAIN_BYTES && !self.source.is_over() {
+            match self.read(watch, |_, bytes| drained += bytes.len()).await {
+                Ok(Progress::More) => {}
+                Ok(Progress::End) => return true,
+                Err(_) => return false,
             }
         }
-        true
+        drained <= DRAIN_BYTES
+    }
+}
+
+impl Source {
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut visit: impl FnMut(Arrival, &[u8]),
+    ) -> Poll<Result<Progress, Lost>> {
+        match &mut self.body {
+            None => self.link.poll_body(cx, visit),
+            Some(body) => match ready!(Pin::new(body).poll_frame(cx)?) {
+                None => Poll::Ready(Ok(Progress::End)),
+                Some(frame) => {
+                    if let Some(bytes) = frame.data_ref() {
+                        visit(self.link.last_read(), bytes);
+                    }
+                    Poll::Ready(Ok(Progress::More))
+                }
+            },
+        }
+    }
+
+    /// Whether all of the body was read, as far as can be told without reading on.
+    fn is_over(&self) -> bool {
+        self.body.as_ref().is_some_and(Body::is_end_stream)
     }
 }
 

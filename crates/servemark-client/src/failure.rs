@@ -1,34 +1,92 @@
-//! What an error of hyper means, by its predicates and by the kind of the I/O error within; never
-//! by its text.
+//! What it means that an answer is not there, or not all of it; never told by an error's text.
 
 use std::error::Error;
 use std::io;
 
+use servemark_http1::Malformed;
+
 use crate::base_url::BaseUrl;
 use crate::error::{ClientError, ClientErrorKind};
 
-/// The request got no answer.
-pub(crate) fn before_head(base: &BaseUrl, error: hyper::Error) -> ClientError {
-    let (kind, message) = if error.is_parse() {
-        (ClientErrorKind::Decode, format!("{base} answered what is not HTTP"))
-    } else if error.is_incomplete_message() {
-        (ClientErrorKind::Connect, format!("{base} closed the connection without an answer"))
-    } else {
-        (ClientErrorKind::Connect, format!("the connection to {base} was lost before the answer"))
-    };
-    ClientError::new(kind, message).caused_by(error)
+/// Why there is no answer, or no more of it.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    /// What came is not HTTP.
+    Malformed(Cause),
+    /// The connection was closed by the other side, in order.
+    Closed(Cause),
+    /// The connection broke.
+    Broken(Cause),
 }
 
-/// The answer broke off, or its framing is wrong.
-pub(crate) fn in_body(error: hyper::Error) -> ClientError {
-    let malformed =
-        matches!(io_kind(&error), Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
-    let (kind, message) = if malformed || error.is_parse() {
-        (ClientErrorKind::Decode, "the framing of the answer is not HTTP")
-    } else {
-        (ClientErrorKind::Truncated, "the connection was lost in the middle of the answer")
-    };
-    ClientError::new(kind, message).caused_by(error)
+type Cause = Box<dyn Error + Send + Sync>;
+
+impl Lost {
+    /// The connection was closed by the other side, in order.
+    pub(crate) fn closed() -> Self {
+        Self::Closed("the stream ended".into())
+    }
+
+    /// The request got no answer.
+    pub(crate) fn before_head(self, base: &BaseUrl) -> ClientError {
+        let (kind, message, cause) = match self {
+            Self::Malformed(cause) => {
+                (ClientErrorKind::Decode, format!("{base} answered what is not HTTP"), cause)
+            }
+            Self::Closed(cause) => {
+                let message = format!("{base} closed the connection without an answer");
+                (ClientErrorKind::Connect, message, cause)
+            }
+            Self::Broken(cause) => {
+                let message = format!("the connection to {base} was lost before the answer");
+                (ClientErrorKind::Connect, message, cause)
+            }
+        };
+        ClientError::new(kind, message).caused_by(cause)
+    }
+
+    /// The answer broke off, or its framing is wrong.
+    pub(crate) fn in_body(self) -> ClientError {
+        let (kind, message, cause) = match self {
+            Self::Malformed(cause) => {
+                (ClientErrorKind::Decode, "the framing of the answer is not HTTP", cause)
+            }
+            Self::Closed(cause) | Self::Broken(cause) => {
+                let message = "the connection was lost in the middle of the answer";
+                (ClientErrorKind::Truncated, message, cause)
+            }
+        };
+        ClientError::new(kind, message).caused_by(cause)
+    }
+}
+
+impl From<Malformed> for Lost {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error.into())
+    }
+}
+
+impl From<io::Error> for Lost {
+    fn from(error: io::Error) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+/// By hyper's predicates and by the kind of the I/O error within.
+impl From<hyper::Error> for Lost {
+    fn from(error: hyper::Error) -> Self {
+        let malformed = matches!(
+            io_kind(&error),
+            Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
+        );
+        if malformed || error.is_parse() {
+            Self::Malformed(error.into())
+        } else if error.is_incomplete_message() {
+            Self::Closed(error.into())
+        } else {
+            Self::Broken(error.into())
+        }
+    }
 }
 
 fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {

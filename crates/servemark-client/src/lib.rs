@@ -1,4 +1,4 @@
-//! The HTTP transport on hyper: connections, TLS, time-outs, stamps, and the server's control
+//! The HTTP transport: connections, TLS, time-outs, stamps, and the server's control
 //! routes.
 //!
 //! [`HttpTransport`] carries any [`Backend`](servemark_backends::Backend)'s requests to a
@@ -13,6 +13,7 @@ mod base_url;
 mod control;
 mod credentials;
 mod dial;
+mod direct;
 mod error;
 mod exchange;
 mod failure;
@@ -24,6 +25,7 @@ mod receive;
 mod request;
 mod stamp_io;
 mod status;
+mod stream;
 mod target;
 mod timeouts;
 mod tls;
@@ -36,6 +38,6 @@ pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
 pub use limits::{Capacity, raise_nofile};
-pub use target::{HttpVersion, Target, TargetSpec};
+pub use target::{Http1Stack, HttpVersion, Target, TargetSpec};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};

@@ -1,26 +1,36 @@
 //! One open connection, and the sending of a request over it.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
-use hyper::rt::{Read, Write};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use servemark_core::{Arrival, ArrivalClock, Connection, MonotonicClock, Recorder, Stamp};
+use servemark_http1::Head;
 
-use crate::dial::{Stream, dial};
+use crate::dial::dial;
+use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
-use crate::failure;
+use crate::failure::Lost;
 use crate::stamp_io::Wire;
-use crate::target::{HttpVersion, Target};
+use crate::stream::Stream;
+use crate::target::{Http1Stack, HttpVersion, Target};
 
 /// A request whose body is in memory: what is sent was encoded before it was due.
-pub(crate) type WholeRequest = Request<Full<Bytes>>;
+#[derive(Clone, Debug)]
+pub(crate) enum WholeRequest {
+    Direct(Encoded),
+    Hyper(Box<HyperRequest>),
+}
 
-/// An open connection. A task of the runtime drives it until it is closed or dropped.
+pub(crate) type HyperRequest = Request<Full<Bytes>>;
+
+/// An open connection. One of hyper's is driven by a task of the runtime until it is closed or
+/// dropped.
 #[derive(Debug)]
 pub(crate) struct Link {
     sender: Sender,
@@ -29,6 +39,7 @@ pub(crate) struct Link {
 
 #[derive(Debug)]
 enum Sender {
+    Direct(Box<Direct>),
     Http1(http1::SendRequest<Full<Bytes>>),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
@@ -37,11 +48,19 @@ enum Sender {
 #[derive(Debug)]
 pub(crate) enum Sending {
     /// The head of an answer is here.
-    Answered(Response<Incoming>),
+    Answered(Answered),
     /// The connection turned out to be closed and nothing was written; here is the request.
-    NeverLeft(Box<WholeRequest>, hyper::Error),
+    NeverLeft(WholeRequest, Lost),
     /// The connection was lost after the request, or a part of it, had left.
-    Lost(hyper::Error),
+    Lost(Lost),
+}
+
+/// The head of an answer, and its body if that is not the connection's own to read.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Incoming>,
 }
 
 impl Link {
@@ -51,11 +70,8 @@ impl Link {
         clock: MonotonicClock,
     ) -> Result<(Self, Connection), ClientError> {
         let dialed = dial(target, clock).await?;
-        let sender = match dialed.stream {
-            Stream::Plain(io) => Sender::greet(TokioIo::new(io), target.http_version()).await,
-            Stream::Tls(io) => Sender::greet(TokioIo::new(io), target.http_version()).await,
-        };
-        let sender = sender.map_err(|error| failure::before_head(target.base_url(), error))?;
+        let sender = Sender::greet(dialed.stream, target).await;
+        let sender = sender.map_err(|error| Lost::from(error).before_head(target.base_url()))?;
         Ok((Self { sender, wire: dialed.wire }, dialed.cost))
     }
 
@@ -69,19 +85,42 @@ impl Link {
         now: Stamp,
         observer: &mut impl Departure,
     ) -> Sending {
-        let outcome = match &mut self.sender {
-            Sender::Http1(sender) => {
+        match (&mut self.sender, request) {
+            (Sender::Direct(direct), WholeRequest::Direct(request)) => {
                 self.wire.arm();
                 let _leaving = Leaving { wire: &self.wire, observer };
-                sender.try_send_request(request).await
+                ask(direct, request, &self.wire).await
+            }
+            (Sender::Http1(sender), WholeRequest::Hyper(request)) => {
+                self.wire.arm();
+                let _leaving = Leaving { wire: &self.wire, observer };
+                sender.try_send_request(*request).await.map_or_else(unsent, answered)
             }
             // Streams share the connection, so its writes are nobody's own; the hand-over is.
-            Sender::Http2(sender) => {
+            (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
-                sender.try_send_request(request).await
+                sender.try_send_request(*request).await.map_or_else(unsent, answered)
             }
-        };
-        outcome.map_or_else(unsent, Sending::Answered)
+            (Sender::Direct(_), WholeRequest::Hyper(_))
+            | (Sender::Http1(_) | Sender::Http2(_), WholeRequest::Direct(_)) => {
+                unreachable!("a target's requests are made for its connections")
+            }
+        }
+    }
+
+    /// Reads on in the body of the answer, where nobody else does.
+    pub(crate) fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut visit: impl FnMut(Arrival, &[u8]),
+    ) -> Poll<Result<Progress, Lost>> {
+        match &mut self.sender {
+            Sender::Direct(direct) => {
+                let wire = &self.wire;
+                direct.poll_body(cx, |bytes| visit(wire.last_read(), bytes))
+            }
+            Sender::Http1(_) | Sender::Http2(_) => Poll::Ready(Ok(Progress::End)),
+        }
     }
 
     /// When the last bytes arrived.
@@ -93,14 +132,15 @@ impl Link {
     pub(crate) fn arrival_clock(&self) -> ArrivalClock {
         match &self.sender {
             _ if !self.wire.is_stamped() => ArrivalClock::User,
-            Sender::Http1(_) => ArrivalClock::Kernel,
+            Sender::Direct(_) | Sender::Http1(_) => ArrivalClock::Kernel,
             Sender::Http2(_) => ArrivalClock::KernelBound,
         }
     }
 
     /// Whether it is known to be closed.
-    pub(crate) fn is_closed(&self) -> bool {
-        match &self.sender {
+    pub(crate) fn is_closed(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::Direct(direct) => direct.is_closed(),
             Sender::Http1(sender) => sender.is_closed(),
             Sender::Http2(sender) => sender.is_closed(),
         }
@@ -109,6 +149,7 @@ impl Link {
     /// Waits until another request can be sent; `false` if there can be none.
     pub(crate) async fn is_free(&mut self) -> bool {
         match &mut self.sender {
+            Sender::Direct(direct) => direct.is_free(),
             Sender::Http1(sender) => sender.ready().await.is_ok(),
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
@@ -117,7 +158,7 @@ impl Link {
     /// The same connection for another stream; HTTP/1.1 has none to share.
     pub(crate) fn share(&self) -> Option<Self> {
         match &self.sender {
-            Sender::Http1(_) => None,
+            Sender::Direct(_) | Sender::Http1(_) => None,
             Sender::Http2(sender) => {
                 Some(Self { sender: Sender::Http2(sender.clone()), wire: Arc::clone(&self.wire) })
             }
@@ -126,12 +167,15 @@ impl Link {
 }
 
 impl Sender {
-    /// Agrees with the server on the protocol and leaves the connection to a task.
-    async fn greet<I>(io: I, version: HttpVersion) -> hyper::Result<Self>
-    where
-        I: Read + Write + Unpin + Send + 'static,
-    {
-        match version {
+    /// Agrees with the server on the protocol and leaves a connection of hyper's to a task.
+    async fn greet(stream: Stream, target: &Target) -> hyper::Result<Self> {
+        let io = match (target.http_version(), target.http1_stack()) {
+            (HttpVersion::Http1, Http1Stack::Direct) => {
+                return Ok(Self::Direct(Box::new(Direct::new(stream))));
+            }
+            _ => TokioIo::new(stream),
+        };
+        match target.http_version() {
             HttpVersion::Http1 => {
                 let (sender, connection) = http1::Builder::new().handshake(io).await?;
                 tokio::spawn(drive(connection));
@@ -157,10 +201,31 @@ async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
     }
 }
 
-fn unsent(mut error: TrySendError<WholeRequest>) -> Sending {
+/// One request over our own connection.
+async fn ask(direct: &mut Direct, request: Encoded, wire: &Wire) -> Sending {
+    match direct.ask(request.clone()).await {
+        Ok(head) => {
+            let Head { status, headers, .. } = head;
+            Sending::Answered(Answered { status, headers, body: None })
+        }
+        Err(lost) if wire.first_write().is_none() => {
+            Sending::NeverLeft(WholeRequest::Direct(request), lost)
+        }
+        Err(lost) => Sending::Lost(lost),
+    }
+}
+
+fn answered(response: Response<Incoming>) -> Sending {
+    let (head, body) = response.into_parts();
+    Sending::Answered(Answered { status: head.status, headers: head.headers, body: Some(body) })
+}
+
+fn unsent(mut error: TrySendError<HyperRequest>) -> Sending {
     match error.take_message() {
-        Some(request) => Sending::NeverLeft(Box::new(request), error.into_error()),
-        None => Sending::Lost(error.into_error()),
+        Some(request) => {
+            Sending::NeverLeft(WholeRequest::Hyper(Box::new(request)), error.into_error().into())
+        }
+        None => Sending::Lost(error.into_error().into()),
     }
 }
 

@@ -115,7 +115,7 @@ impl Pool {
     fn pop(&self) -> Option<(Link, Connection)> {
         let now = self.clock.now();
         let mut idle = self.idle();
-        while let Some(Idle { link, since }) = idle.pop() {
+        while let Some(Idle { mut link, since }) = idle.pop() {
             if is_young(since, now) && !link.is_closed() {
                 let used_before = since.is_some();
                 return Some((
@@ -135,7 +135,10 @@ impl Pool {
     async fn stream(&self) -> Result<(Link, Connection), ClientError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
         let mut slot = self.shared[turn].lock().await;
-        if let Some(link) = slot.as_ref().filter(|link| !link.is_closed()).and_then(Link::share) {
+        if let Some(open) = slot.as_mut()
+            && !open.is_closed()
+            && let Some(link) = open.share()
+        {
             return Ok((link, Connection::Reused));
         }
         let (link, cost) = self.open().await?;

@@ -24,6 +24,8 @@ mod machine {
     use nix::sys::socket::{
         ControlMessageOwned, MsgFlags, RecvMsg, TimestampingFlag, recvmsg, setsockopt, sockopt,
     };
+    use rustix::io::Errno;
+    use rustix::net::RecvFlags;
     use tokio::io::Interest;
     use tokio::net::TcpStream;
 
@@ -35,6 +37,15 @@ mod machine {
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
         if let Err(error) = setsockopt(stream, sockopt::Timestamping, &flags) {
             tracing::debug!(%error, "the kernel does not stamp what it receives");
+        }
+    }
+
+    /// Whether the other side has closed. The kernel knows before the runtime does.
+    pub(crate) fn is_closed(stream: &TcpStream) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match rustix::net::recv(stream, &mut [0], flags) {
+            Ok((_, received)) => received == 0,
+            Err(error) => error != Errno::WOULDBLOCK,
         }
     }
 
@@ -103,6 +114,11 @@ mod machine {
     /// There are none to ask for.
     pub(crate) fn ask_for_stamps(_stream: &TcpStream) {}
 
+    /// Nobody is asked: the runtime finds out when it reads.
+    pub(crate) fn is_closed(_stream: &TcpStream) -> bool {
+        false
+    }
+
     /// Reads what has arrived, or waits for it.
     pub(crate) fn poll_receive(
         stream: &TcpStream,
@@ -120,4 +136,4 @@ mod machine {
     }
 }
 
-pub(crate) use machine::{ask_for_stamps, poll_receive};
+pub(crate) use machine::{ask_for_stamps, is_closed, poll_receive};

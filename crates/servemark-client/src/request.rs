@@ -7,9 +7,10 @@ use http::header::{
 use http::{Method, Request, Uri, Version};
 use http_body_util::Full;
 
+use crate::direct::Encoded;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::link::WholeRequest;
-use crate::target::{HttpVersion, Target};
+use crate::target::{Http1Stack, HttpVersion, Target};
 
 /// A request to a route of the target.
 ///
@@ -22,15 +23,29 @@ pub(crate) fn build(
     own: &HeaderMap,
     body: Bytes,
 ) -> Result<WholeRequest, ClientError> {
+    let request = assemble(target, method, route, own, body)?;
+    if target.http_version() == HttpVersion::Http1 && target.http1_stack() == Http1Stack::Direct {
+        return Ok(WholeRequest::Direct(Encoded::new(request)));
+    }
+    Ok(WholeRequest::Hyper(Box::new(request.map(Full::new))))
+}
+
+fn assemble(
+    target: &Target,
+    method: Method,
+    route: &str,
+    own: &HeaderMap,
+    body: Bytes,
+) -> Result<Request<Bytes>, ClientError> {
     let is_empty_post = method == Method::POST && body.is_empty();
-    let mut request = Request::new(Full::new(body));
+    let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri(target, route)?;
     if target.http_version() == HttpVersion::Http2 {
         *request.version_mut() = Version::HTTP_2;
     }
     fill(request.headers_mut(), target, own)?;
-    // hyper says the length of a body, not that there is none, and some gateways insist.
+    // A body's length is said when it is sent, not that there is none, and some gateways insist.
     if is_empty_post {
         request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
@@ -92,12 +107,13 @@ mod tests {
         Target::new(&spec, credentials.header("x-tenant", "blue").unwrap()).unwrap()
     }
 
-    fn built(version: HttpVersion) -> WholeRequest {
+    fn built(version: HttpVersion) -> Request<Bytes> {
         let mut own = HeaderMap::new();
         own.insert("x-tenant", HeaderValue::from_static("green"));
         own.insert("x-routing-key", HeaderValue::from_static("7"));
         own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        build(&target(version), Method::POST, "/generate", &own, Bytes::from_static(b"{}")).unwrap()
+        let body = Bytes::from_static(b"{}");
+        assemble(&target(version), Method::POST, "/generate", &own, body).unwrap()
     }
 
     #[test]
@@ -132,6 +148,8 @@ mod tests {
 
     #[test]
     fn debug_does_not_show_the_key() {
-        assert!(!format!("{:?}", built(HttpVersion::Http1)).contains("sk-one"));
+        let request = built(HttpVersion::Http1);
+        assert!(!format!("{request:?}").contains("sk-one"));
+        assert!(!format!("{:?}", Encoded::new(request)).contains("sk-one"));
     }
 }

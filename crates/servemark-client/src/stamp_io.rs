@@ -23,7 +23,7 @@ use servemark_core::{Arrival, Clock, MonotonicClock, Stamp, unix_now};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::receive::{ask_for_stamps, poll_receive};
+use crate::receive::{ask_for_stamps, is_closed, poll_receive};
 
 /// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
 /// and reader are one thread.
@@ -108,6 +108,11 @@ impl StampIo {
 
     pub(crate) fn wire(&self) -> Arc<Wire> {
         Arc::clone(&self.wire)
+    }
+
+    /// Whether the other side has closed it, as far as the kernel knows.
+    pub(crate) fn is_closed(&self) -> bool {
+        is_closed(&self.stream)
     }
 
     /// A small request leaves while `write` is still running, so its departure is the instant

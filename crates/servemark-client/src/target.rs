@@ -23,6 +23,9 @@ pub struct TargetSpec {
     /// Which HTTP it speaks.
     #[serde(default)]
     pub http_version: HttpVersion,
+    /// Whose HTTP/1.1 it is.
+    #[serde(default, skip_serializing_if = "Http1Stack::is_direct")]
+    pub http1_stack: Http1Stack,
     /// How many connections HTTP/2 streams share; HTTP/1.1 opens one per request in flight.
     #[serde(default = "one")]
     pub http2_connections: usize,
@@ -40,6 +43,7 @@ impl TargetSpec {
         Self {
             base_url,
             http_version: HttpVersion::default(),
+            http1_stack: Http1Stack::default(),
             http2_connections: one(),
             timeouts: Timeouts::default(),
             ca_file: None,
@@ -56,6 +60,25 @@ pub enum HttpVersion {
     Http1,
     /// HTTP/2: over TLS by ALPN, in plain by prior knowledge.
     Http2,
+}
+
+/// Whose HTTP/1.1 is spoken. Both give the same records; closed, because there are two.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Http1Stack {
+    /// Our own, which reads a socket where its bytes are wanted.
+    #[default]
+    Direct,
+    /// hyper's, which costs more per chunk: for a server that ours should misread, and to prove
+    /// the one against the other.
+    Hyper,
+}
+
+impl Http1Stack {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+    fn is_direct(&self) -> bool {
+        *self == Self::Direct
+    }
 }
 
 /// A target that can be asked. Copies share everything.
@@ -97,6 +120,10 @@ impl Target {
 
     pub(crate) fn http_version(&self) -> HttpVersion {
         self.shared.spec.http_version
+    }
+
+    pub(crate) fn http1_stack(&self) -> Http1Stack {
+        self.shared.spec.http1_stack
     }
 
     pub(crate) fn http2_connections(&self) -> usize {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use servemark_backends::{Backend, Flow};
-use servemark_core::{Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
+use servemark_core::{Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
 
 use crate::answer::Answer;
+use crate::direct::Progress;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::link::WholeRequest;
@@ -104,13 +105,20 @@ impl<B: Backend> HttpTransport<B> {
             return Err(self.refused(exchange, call.route, &mut watch).await.into());
         }
         let mut answer = Answer::new(exchange.headers(), call.decoder)?;
-        let mut flow = Flow::Continue;
-        while flow == Flow::Continue
-            && let Some((at, bytes)) = exchange.next(&mut watch).await?
-        {
+        let (mut flow, mut progress) = (Flow::Continue, Progress::More);
+        while flow == Flow::Continue && progress == Progress::More {
+            let mut taken = Ok(flow);
+            let take = |arrival: Arrival, bytes: &[u8]| {
+                if taken == Ok(Flow::Continue) {
+                    recorder.body(arrival.at(), bytes.len());
+                    taken = answer.read(bytes, arrival, recorder);
+                }
+            };
+            let read = exchange.read(&mut watch, take).await;
             recorder.arrival_clock(exchange.arrival_clock());
-            recorder.body(at.at(), bytes.len());
-            flow = answer.read(&bytes, at, recorder)?;
+            flow = taken?;
+            // What comes after the dialect's end mark is not the answer's any more.
+            progress = if flow == Flow::Done { Progress::End } else { read? };
         }
         answer.end(flow, recorder)?;
         exchange.release(&self.pool).await;

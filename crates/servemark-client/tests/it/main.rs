@@ -3,10 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod allocations;
 mod answers;
 mod captures;
 mod connections;
 mod control;
+mod differential;
 mod encrypted;
 mod mock;
 mod stamps;

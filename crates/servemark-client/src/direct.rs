@@ -1,0 +1,220 @@
+//! Our own HTTP/1.1: one connection, driven by whoever waits for its answer.
+//!
+//! There is no task and no channel between the socket and the decoder. One read goes into a buffer
+//! that all connections of a thread share, is stamped, and is taken apart where it lies, so a chunk
+//! costs no allocation and an idle connection no buffer. What the bytes mean is `servemark-http1`'s
+//! business.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::{Buf, Bytes};
+use http::Request;
+use http::header::CONTENT_LENGTH;
+use servemark_http1::{Body, Framing, Head, Piece};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::failure::Lost;
+use crate::stream::Stream;
+
+/// A request as it goes over the wire. Copies share its bytes.
+#[derive(Clone)]
+pub(crate) struct Encoded {
+    head: Bytes,
+    body: Bytes,
+}
+
+/// A connection that carries one request at a time.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    stream: Stream,
+    /// What was read and not taken apart: the part of a head, or what came with one.
+    kept: Vec<u8>,
+    body: Body,
+    /// Whether another request may follow once the body is over.
+    keeps_alive: bool,
+}
+
+/// Whether there is more of a body to read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Progress {
+    More,
+    End,
+}
+
+impl Encoded {
+    /// A request with the length of its body.
+    pub(crate) fn new(request: Request<Bytes>) -> Self {
+        let (parts, body) = request.into_parts();
+        let mut head = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
+        for (name, value) in &parts.headers {
+            head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        if !body.is_empty() && !parts.headers.contains_key(CONTENT_LENGTH) {
+            head.extend(format!("content-length: {}\r\n", body.len()).into_bytes());
+        }
+        head.extend(b"\r\n");
+        Self { head: head.into(), body }
+    }
+
+    /// Writes what is left of it.
+    fn poll_write(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.head.has_remaining() || self.body.has_remaining() {
+            let pieces = [IoSlice::new(&self.head), IoSlice::new(&self.body)];
+            let written = ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &pieces))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            let of_head = written.min(self.head.len());
+            self.head.advance(of_head);
+            self.body.advance(written - of_head);
+        }
+        Pin::new(stream).poll_flush(cx)
+    }
+}
+
+impl Direct {
+    /// A connection that has carried nothing.
+    pub(crate) fn new(stream: Stream) -> Self {
+        let body = Body::new(Framing::Length(0));
+        Self { stream, kept: Vec::new(), body, keeps_alive: true }
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn ask(&mut self, mut request: Encoded) -> Result<Head, Lost> {
+        let mut writing = true;
+        let outcome = std::future::poll_fn(|cx| {
+            if writing {
+                match request.poll_write(&mut self.stream, cx) {
+                    Poll::Pending => {}
+                    Poll::Ready(Ok(())) => writing = false,
+                    // A server may refuse a request before it has read it; its answer says why.
+                    Poll::Ready(Err(error)) => return self.poll_head(cx).map_err(|_| error.into()),
+                }
+            }
+            self.poll_head(cx)
+        });
+        let head = outcome.await?;
+        self.keeps_alive &= !writing;
+        Ok(head)
+    }
+
+    /// Reads on and shows `visit` what of it is the body's.
+    pub(crate) fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut visit: impl FnMut(&[u8]),
+    ) -> Poll<Result<Progress, Lost>> {
+        if self.body.is_over() {
+            return Poll::Ready(Ok(Progress::End));
+        }
+        if !self.kept.is_empty() {
+            let kept = std::mem::take(&mut self.kept);
+            return Poll::Ready(self.take_apart(&kept, visit));
+        }
+        BUFFER.with_borrow_mut(|buffer| {
+            let read = ready!(poll_read(&mut self.stream, cx, buffer))?;
+            Poll::Ready(if read.is_empty() {
+                self.closed()
+            } else {
+                self.take_apart(read, &mut visit)
+            })
+        })
+    }
+
+    /// Whether the answer is over and another request may follow.
+    pub(crate) fn is_free(&self) -> bool {
+        self.keeps_alive && self.body.is_over() && self.kept.is_empty()
+    }
+
+    /// Whether the server has closed it, or said what nobody asked.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        if self.stream.is_closed() {
+            return true;
+        }
+        let mut unasked = [0];
+        let mut cx = Context::from_waker(Waker::noop());
+        self.keeps_alive &= poll_read(&mut self.stream, &mut cx, &mut unasked).is_pending();
+        !self.keeps_alive
+    }
+
+    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head, Lost>> {
+        loop {
+            if let Some(head) = self.head()? {
+                return Poll::Ready(Ok(head));
+            }
+            let read = BUFFER.with_borrow_mut(|buffer| {
+                let read = ready!(poll_read(&mut self.stream, cx, buffer))?;
+                self.kept.extend_from_slice(read);
+                Poll::Ready(Ok::<_, io::Error>(read.len()))
+            });
+            if ready!(read)? == 0 {
+                return Poll::Ready(Err(Lost::closed()));
+            }
+        }
+    }
+
+    /// The head, if all of it was read. Interim ones are passed over.
+    fn head(&mut self) -> Result<Option<Head>, Lost> {
+        while !self.kept.is_empty() {
+            let Some((head, length)) = Head::parse(&self.kept)? else { break };
+            self.kept.drain(..length);
+            if !head.is_interim() {
+                self.body = Body::new(head.framing()?);
+                self.keeps_alive &= head.keeps_alive();
+                return Ok(Some(head));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_apart(
+        &mut self,
+        mut input: &[u8],
+        mut visit: impl FnMut(&[u8]),
+    ) -> Result<Progress, Lost> {
+        loop {
+            match self.body.next(&mut input)? {
+                Piece::Data(data) => visit(data),
+                Piece::More => return Ok(Progress::More),
+                Piece::End => break,
+            }
+        }
+        // Nobody asked for what comes after an answer.
+        self.keeps_alive &= input.is_empty();
+        Ok(Progress::End)
+    }
+
+    fn closed(&mut self) -> Result<Progress, Lost> {
+        self.keeps_alive = false;
+        if self.body.may_end_here() { Ok(Progress::End) } else { Err(Lost::closed()) }
+    }
+}
+
+/// Credentials are not shown.
+impl std::fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoded").field("body", &self.body.len()).finish_non_exhaustive()
+    }
+}
+
+/// One read into the buffer.
+fn poll_read<'b>(
+    stream: &mut Stream,
+    cx: &mut Context<'_>,
+    buffer: &'b mut [u8],
+) -> Poll<io::Result<&'b [u8]>> {
+    let mut read = ReadBuf::new(buffer);
+    ready!(Pin::new(stream).poll_read(cx, &mut read))?;
+    let length = read.filled().len();
+    Poll::Ready(Ok(&buffer[..length]))
+}
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
+}
+
+/// Several hundred events of a server that was quicker than we.
+const READ: usize = 64 << 10;

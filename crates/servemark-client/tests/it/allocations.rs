@@ -1,0 +1,41 @@
+//! What reading a stream allocates: nothing per chunk.
+
+use allocation_counter::measure;
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+use servemark_client::TargetSpec;
+use servemark_core::{Phase, Recorder, Sample, Stamp, Transport};
+use servemark_mock::{MockServer, MockSpec};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::support::over;
+
+/// Allocations of this thread while it waits for a stream of so many tokens on a warm connection.
+/// The server has threads of its own.
+fn allocations(runtime: &Runtime, spec: &TargetSpec, tokens: u32) -> u64 {
+    let chat = BackendSpec::new(BackendName::VllmChat, CommonSpec::new("mock")).build();
+    let transport = over(spec, chat);
+    let stream = || {
+        // The recorder's room is reserved before.
+        let sample = Sample::new("hi", 1, tokens);
+        let call = transport.prepare(&sample).unwrap();
+        let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
+        let executed = measure(|| {
+            runtime.block_on(transport.execute(call, &mut recorder)).unwrap();
+        });
+        assert_eq!(recorder.pieces(), tokens as usize);
+        executed.count_total
+    };
+    stream();
+    stream()
+}
+
+#[test]
+fn a_chunk_costs_no_allocation() {
+    let server = MockServer::start(MockSpec::default()).unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    let spec = TargetSpec::new(server.base_url().parse().unwrap());
+    let [short, long] = [20, 400].map(|tokens| allocations(&runtime, &spec, tokens));
+    assert!(short > 0, "a request allocates; if none is counted, this test shows nothing");
+    assert_eq!(short, long);
+}

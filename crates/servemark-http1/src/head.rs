@@ -1,0 +1,219 @@
+//! The head of an answer, and what it says of the body and of the connection.
+
+use std::mem::MaybeUninit;
+
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use http::{HeaderMap, StatusCode, Version};
+use httparse::{ParserConfig, Response, Status};
+
+use crate::Malformed;
+
+/// The head of an answer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Head {
+    /// HTTP/1.1 or HTTP/1.0.
+    pub version: Version,
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+}
+
+/// How the length of a body is told. Closed: there is no other way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Framing {
+    /// In chunks, each with its length.
+    Chunked,
+    /// So many bytes.
+    Length(u64),
+    /// By the end of the connection.
+    UntilClose,
+}
+
+impl Head {
+    /// The head that the bytes begin with, and its length. `None` if its end is not there yet.
+    pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+        let mut response = Response::new(&mut []);
+        let parsed = ParserConfig::default()
+            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
+            .map_err(|_| Malformed::new("the head of the answer is not HTTP"))?;
+        match parsed {
+            Status::Complete(length) => Ok(Some((Self::of(&response)?, length))),
+            Status::Partial if bytes.len() > LONGEST => {
+                Err(Malformed::new("the head of the answer does not end"))
+            }
+            Status::Partial => Ok(None),
+        }
+    }
+
+    fn of(response: &Response<'_, '_>) -> Result<Self, Malformed> {
+        let bad = || Malformed::new("the head of the answer is not HTTP");
+        let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+        let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|_| bad())?;
+        let mut headers = HeaderMap::with_capacity(response.headers.len());
+        for header in &*response.headers {
+            let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| bad())?;
+            headers.append(name, HeaderValue::from_bytes(header.value).map_err(|_| bad())?);
+        }
+        Ok(Self { version, status, headers })
+    }
+
+    /// Whether the answer itself is still to come. Nobody asks to switch protocols, so what claims
+    /// to do so is an answer.
+    pub fn is_interim(&self) -> bool {
+        self.status.is_informational() && self.status != StatusCode::SWITCHING_PROTOCOLS
+    }
+
+    /// How the length of the body is told.
+    pub fn framing(&self) -> Result<Framing, Malformed> {
+        if self.has_no_body() {
+            return Ok(Framing::Length(0));
+        }
+        if self.headers.contains_key(TRANSFER_ENCODING) {
+            return self.coded();
+        }
+        let mut lengths = self.tokens(CONTENT_LENGTH).map(length);
+        let Some(first) = lengths.next() else { return Ok(Framing::UntilClose) };
+        match first {
+            Some(first) if lengths.all(|other| other == Some(first)) => Ok(Framing::Length(first)),
+            _ => Err(Malformed::new("the answer has no valid content-length")),
+        }
+    }
+
+    /// Whether another request may follow on the connection once the body is over.
+    pub fn keeps_alive(&self) -> bool {
+        let says = |word| self.tokens(CONNECTION).any(|token| token.eq_ignore_ascii_case(word));
+        match self.version {
+            Version::HTTP_10 => says(b"keep-alive") && !says(b"close"),
+            _ => !says(b"close"),
+        }
+    }
+
+    fn has_no_body(&self) -> bool {
+        let without = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED];
+        self.status.is_informational() || without.contains(&self.status)
+    }
+
+    /// A body that is coded, but not in chunks at last, ends with the connection.
+    fn coded(&self) -> Result<Framing, Malformed> {
+        if self.version == Version::HTTP_10 {
+            return Err(Malformed::new("HTTP/1.0 has no transfer-encoding"));
+        }
+        let last = self.tokens(TRANSFER_ENCODING).last().unwrap_or_default();
+        let chunked = last.eq_ignore_ascii_case(b"chunked");
+        Ok(if chunked { Framing::Chunked } else { Framing::UntilClose })
+    }
+
+    /// The items of a list, which may be spread over several headers.
+    fn tokens(&self, name: HeaderName) -> impl Iterator<Item = &[u8]> {
+        let values = self.headers.get_all(name).into_iter();
+        values
+            .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
+            .map(<[u8]>::trim_ascii)
+    }
+}
+
+/// Digits only: no sign, nothing empty, nothing that overflows.
+fn length(text: &[u8]) -> Option<u64> {
+    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    is_number.then_some(text)?.iter().try_fold(0_u64, |length, digit| {
+        length.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
+}
+
+const MOST_HEADERS: usize = 100;
+
+/// More than any server sends, cookies included.
+const LONGEST: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(lines: &str) -> Head {
+        let text = format!("{}\r\n\r\n", lines.replace('\n', "\r\n"));
+        let (head, length) = Head::parse(text.as_bytes()).unwrap().unwrap();
+        assert_eq!(length, text.len());
+        head
+    }
+
+    #[track_caller]
+    fn framed(lines: &str, framing: Framing, keeps_alive: bool) {
+        let head = head(lines);
+        assert_eq!((head.framing(), head.keeps_alive()), (Ok(framing), keeps_alive));
+    }
+
+    #[track_caller]
+    fn refused(lines: &str, reason: &str) {
+        assert_eq!(head(lines).framing().unwrap_err().to_string(), reason);
+    }
+
+    #[test]
+    fn a_head_is_taken_apart() {
+        let head = head("HTTP/1.1 503 Busy\nRetry-After: 7\nx: a\nx: b");
+        assert_eq!(
+            (head.version, head.status),
+            (Version::HTTP_11, StatusCode::SERVICE_UNAVAILABLE)
+        );
+        assert_eq!(head.headers["retry-after"], "7");
+        assert_eq!(head.headers.get_all("x").iter().count(), 2);
+    }
+
+    #[test]
+    fn a_head_without_its_end_is_none_yet() {
+        let whole = b"HTTP/1.1 200 OK\r\na: b\r\n\r\nbody";
+        for length in 0..whole.len() - b"body".len() {
+            assert!(Head::parse(&whole[..length]).unwrap().is_none(), "{length}");
+        }
+        assert_eq!(Head::parse(whole).unwrap().unwrap().1, whole.len() - b"body".len());
+    }
+
+    #[test]
+    fn what_is_no_head() {
+        assert!(Head::parse(b"SSH-2.0-OpenSSH_9.2\r\n").is_err());
+        assert!(Head::parse(b"HTTP/2 200 OK\r\n\r\n").is_err());
+        let endless = [&b"HTTP/1.1 200 OK\r\na: "[..], &vec![b'x'; LONGEST]].concat();
+        let error = Head::parse(&endless).unwrap_err();
+        assert_eq!(error.to_string(), "the head of the answer does not end");
+    }
+
+    #[test]
+    fn the_framing_is_the_heads() {
+        framed("HTTP/1.1 200 OK\ntransfer-encoding: chunked", Framing::Chunked, true);
+        framed("HTTP/1.1 200 OK\ntransfer-encoding: gzip, Chunked", Framing::Chunked, true);
+        framed("HTTP/1.1 200 OK\ntransfer-encoding: gzip", Framing::UntilClose, true);
+        framed("HTTP/1.1 200 OK\ncontent-length: 12", Framing::Length(12), true);
+        framed("HTTP/1.1 200 OK\ncontent-length: 12, 12", Framing::Length(12), true);
+        framed("HTTP/1.1 200 OK", Framing::UntilClose, true);
+        framed("HTTP/1.1 204 No Content\ncontent-length: 3", Framing::Length(0), true);
+        let both = "HTTP/1.1 200 OK\ncontent-length: 3\ntransfer-encoding: chunked";
+        framed(both, Framing::Chunked, true);
+    }
+
+    #[test]
+    fn the_connection_is_kept_by_the_versions_rule() {
+        framed("HTTP/1.1 200 OK\ncontent-length: 1\nconnection: close", Framing::Length(1), false);
+        framed("HTTP/1.0 200 OK\ncontent-length: 1", Framing::Length(1), false);
+        let kept = "HTTP/1.0 200 OK\ncontent-length: 1\nconnection: Keep-Alive";
+        framed(kept, Framing::Length(1), true);
+    }
+
+    #[test]
+    fn a_framing_that_cannot_be() {
+        let reason = "the answer has no valid content-length";
+        for length in ["1, 2", "", "+1", "0x1", "99999999999999999999"] {
+            refused(&format!("HTTP/1.1 200 OK\ncontent-length: {length}"), reason);
+        }
+        let old = "HTTP/1.0 200 OK\ntransfer-encoding: chunked";
+        refused(old, "HTTP/1.0 has no transfer-encoding");
+    }
+
+    #[test]
+    fn an_interim_answer_is_not_the_answer() {
+        assert!(head("HTTP/1.1 103 Early Hints").is_interim());
+        assert!(!head("HTTP/1.1 101 Switching Protocols").is_interim());
+        assert!(!head("HTTP/1.1 200 OK").is_interim());
+    }
+}

@@ -1,0 +1,28 @@
+//! HTTP/1 answers from bytes: a [`Head`], and then a [`Body`] without its framing.
+//!
+//! Bytes go in as they were read, cut anywhere, and views of them come out: a piece of a body is
+//! never copied and nothing is allocated for it. The crate knows no socket, no clock and no
+//! request; reading, waiting and stamping are the caller's.
+//!
+//! The rules are those of RFC 9112, and where servers break them those of hyper.
+//!
+//! ```
+//! use servemark_http1::{Body, Head, Piece};
+//!
+//! let read = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+//! let (head, length) = Head::parse(read)?.expect("it is whole");
+//! let mut rest = &read[length..];
+//! let mut body = Body::new(head.framing()?);
+//! assert_eq!(body.next(&mut rest)?, Piece::Data(b"hello"));
+//! assert_eq!(body.next(&mut rest)?, Piece::End);
+//! # Ok::<(), servemark_http1::Malformed>(())
+//! ```
+
+mod body;
+mod chunks;
+mod error;
+mod head;
+
+pub use body::{Body, Piece};
+pub use error::Malformed;
+pub use head::{Framing, Head};
