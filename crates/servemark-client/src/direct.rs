@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::{Buf, Bytes};
-use http::Request;
 use http::header::CONTENT_LENGTH;
+use http::{Method, Request};
 use servemark_http1::{Body, Framing, Head, Piece};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -24,6 +24,14 @@ use crate::stream::Stream;
 pub(crate) struct Encoded {
     head: Bytes,
     body: Bytes,
+    asks_for: AsksFor,
+}
+
+/// What of an answer is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum AsksFor {
+    Body,
+    HeadAlone,
 }
 
 /// A connection that carries one request at a time.
@@ -56,7 +64,9 @@ impl Encoded {
             head.extend(format!("content-length: {}\r\n", body.len()).into_bytes());
         }
         head.extend(b"\r\n");
-        Self { head: head.into(), body }
+        let asks_for =
+            if parts.method == Method::HEAD { AsksFor::HeadAlone } else { AsksFor::Body };
+        Self { head: head.into(), body, asks_for }
     }
 
     /// Writes what is left of it.
@@ -84,17 +94,19 @@ impl Direct {
 
     /// Sends a request and waits for the head of its answer.
     pub(crate) async fn ask(&mut self, mut request: Encoded) -> Result<Head, Lost> {
-        let mut writing = true;
+        let (mut writing, asks_for) = (true, request.asks_for);
         let outcome = std::future::poll_fn(|cx| {
             if writing {
                 match request.poll_write(&mut self.stream, cx) {
                     Poll::Pending => {}
                     Poll::Ready(Ok(())) => writing = false,
                     // A server may refuse a request before it has read it; its answer says why.
-                    Poll::Ready(Err(error)) => return self.poll_head(cx).map_err(|_| error.into()),
+                    Poll::Ready(Err(error)) => {
+                        return self.poll_head(asks_for, cx).map_err(|_| error.into());
+                    }
                 }
             }
-            self.poll_head(cx)
+            self.poll_head(asks_for, cx)
         });
         let head = outcome.await?;
         self.keeps_alive &= !writing;
@@ -140,9 +152,9 @@ impl Direct {
         !self.keeps_alive
     }
 
-    fn poll_head(&mut self, cx: &mut Context<'_>) -> Poll<Result<Head, Lost>> {
+    fn poll_head(&mut self, asks_for: AsksFor, cx: &mut Context<'_>) -> Poll<Result<Head, Lost>> {
         loop {
-            if let Some(head) = self.head()? {
+            if let Some(head) = self.head(asks_for)? {
                 return Poll::Ready(Ok(head));
             }
             let read = BUFFER.with_borrow_mut(|buffer| {
@@ -157,12 +169,15 @@ impl Direct {
     }
 
     /// The head, if all of it was read. Interim ones are passed over.
-    fn head(&mut self) -> Result<Option<Head>, Lost> {
+    fn head(&mut self, asks_for: AsksFor) -> Result<Option<Head>, Lost> {
         while !self.kept.is_empty() {
             let Some((head, length)) = Head::parse(&self.kept)? else { break };
             self.kept.drain(..length);
             if !head.is_interim() {
-                self.body = Body::new(head.framing()?);
+                self.body = Body::new(match asks_for {
+                    AsksFor::Body => head.framing()?,
+                    AsksFor::HeadAlone => Framing::Length(0),
+                });
                 self.keeps_alive &= head.keeps_alive();
                 return Ok(Some(head));
             }

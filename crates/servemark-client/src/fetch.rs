@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use servemark_core::MonotonicClock;
 
+use crate::direct::Progress;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::link::Unobserved;
@@ -70,8 +71,12 @@ impl Fetch {
 
     /// The next bytes of the body; `None` at its end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
-        let read = self.exchange.next(&mut self.watch).await?;
-        Ok(read.map(|(_, bytes)| bytes))
+        let (mut bytes, mut progress) = (Vec::new(), Progress::More);
+        while bytes.is_empty() && progress == Progress::More {
+            let keep = |_, piece: &[u8]| bytes.extend_from_slice(piece);
+            progress = self.exchange.read(&mut self.watch, keep).await?;
+        }
+        Ok((!bytes.is_empty()).then(|| bytes.into()))
     }
 
     /// The rest of the body, cut at `limit` bytes.
