@@ -74,8 +74,14 @@ impl<B: Backend> Transport for HttpTransport<B> {
     fn prepare(&self, sample: &Sample) -> Result<Self::Prepared, RequestError> {
         let wire = self.backend.encode(sample)?;
         let target = self.pool.target();
+        let bytes = wire.body.len();
         let request = request::build(target, Method::POST, wire.path, &wire.headers, wire.body)?;
-        Ok(PreparedRequest { request, route: wire.path, decoder: self.backend.decoder(sample) })
+        let decoder = self.backend.decoder(sample);
+        Ok(PreparedRequest { request, bytes, route: wire.path, decoder })
+    }
+
+    fn bytes(call: &Self::Prepared) -> usize {
+        call.bytes
     }
 
     async fn execute(
@@ -143,6 +149,7 @@ impl<B> fmt::Debug for HttpTransport<B> {
 /// A request that only needs to be sent.
 pub struct PreparedRequest<D> {
     request: WholeRequest,
+    bytes: usize,
     route: &'static str,
     decoder: D,
 }

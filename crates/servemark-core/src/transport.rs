@@ -14,6 +14,12 @@ pub trait Transport: Send + Sync + 'static {
     /// Encodes the sample: body, headers.
     fn prepare(&self, sample: &Sample) -> Result<Self::Prepared, RequestError>;
 
+    /// How many bytes a prepared request holds, so that who prepares ahead can bound them.
+    fn bytes(call: &Self::Prepared) -> usize {
+        let _ = call;
+        0
+    }
+
     /// Sends the request and reads the answer, telling `recorder` what is seen and when.
     ///
     /// The future may be dropped at any await; the request is then abandoned and its connection

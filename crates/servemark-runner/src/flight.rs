@@ -14,7 +14,7 @@ use servemark_pacer::Pacer;
 use crate::alarm::Alarm;
 use crate::conversation::{Conversation, Turn};
 use crate::gate::Pass;
-use crate::look_ahead::Prepared;
+use crate::look_ahead::{Prepared, prepare};
 use crate::observer::Observed;
 use crate::{Stop, StopSignal};
 
@@ -81,7 +81,10 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let planned = asks.as_ref().unwrap_or(adds);
         let recorder = Recorder::new(index, self.phase, planned, due);
         let mut recorder = recorder.of_turn(number, follow_ups);
-        let call = asks.and_then(|sample| self.transport.prepare(&sample));
+        let call = match asks {
+            Ok(sample) => prepare(&self.transport, sample).await,
+            Err(error) => Err(error),
+        };
         tokio::select! {
             biased;
             () = self.stop.reached(Stop::Drain) => return None,

@@ -17,7 +17,7 @@ mod runner;
 mod stop;
 
 pub use cost::CostMeter;
-pub use load::{LoadSpec, SessionSpec, WarmupSpec};
+pub use load::{LoadSpec, LookAheadSpec, SessionSpec, WarmupSpec};
 pub use observer::{Collector, Observer};
 pub use runner::Runner;
 pub use stop::{Stop, StopHandle, StopSignal};

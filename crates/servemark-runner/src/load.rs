@@ -18,8 +18,9 @@ pub struct LoadSpec {
     /// How the turns of a session are put.
     #[serde(default)]
     pub sessions: SessionSpec,
-    /// How many requests are encoded ahead of their time. It bounds the memory of large payloads.
-    pub look_ahead: NonZeroUsize,
+    /// How much is prepared ahead of its time.
+    #[serde(default)]
+    pub look_ahead: LookAheadSpec,
 }
 
 impl LoadSpec {
@@ -30,7 +31,7 @@ impl LoadSpec {
             max_concurrency: None,
             warmup: WarmupSpec::default(),
             sessions: SessionSpec::default(),
-            look_ahead: DEFAULT_LOOK_AHEAD,
+            look_ahead: LookAheadSpec::default(),
         }
     }
 }
@@ -70,5 +71,22 @@ impl Default for WarmupSpec {
     }
 }
 
-/// Four thousand text prompts of a thousand tokens are 20 MB.
-const DEFAULT_LOOK_AHEAD: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");
+/// How much is prepared ahead of its time: the sooner one of the two bounds holds.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LookAheadSpec {
+    /// How many requests wait.
+    pub calls: NonZeroUsize,
+    /// How many bytes they are together. One that is larger alone waits alone.
+    pub bytes: NonZeroUsize,
+}
+
+/// Four thousand text prompts of a thousand tokens are 20 MB; three pictures are as much.
+impl Default for LookAheadSpec {
+    fn default() -> Self {
+        const CALLS: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");
+        const BYTES: NonZeroUsize = NonZeroUsize::new(128 << 20).expect("it is not zero");
+        Self { calls: CALLS, bytes: BYTES }
+    }
+}

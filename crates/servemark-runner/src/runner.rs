@@ -14,7 +14,7 @@ use crate::flight::{Departure, Flight, Outcome};
 use crate::gate::{Gate, Pass};
 use crate::look_ahead::LookAhead;
 use crate::observer::Observed;
-use crate::{LoadSpec, Observer, Stop, StopSignal, WarmupSpec};
+use crate::{LoadSpec, LookAheadSpec, Observer, Stop, StopSignal, WarmupSpec};
 
 /// Sends requests when they are due and tells an [`Observer`] what came of each.
 ///
@@ -24,7 +24,7 @@ use crate::{LoadSpec, Observer, Stop, StopSignal, WarmupSpec};
 pub struct Runner<P> {
     alarm: Rc<Alarm<P>>,
     gate: Gate,
-    look_ahead: usize,
+    look_ahead: LookAheadSpec,
     echo_reasoning: bool,
     stop: StopSignal,
     observer: Observed,
@@ -37,7 +37,7 @@ impl<P: Pacer> Runner<P> {
         Self {
             alarm: Rc::new(Alarm::new(pacer)),
             gate: Gate::new(load.max_concurrency),
-            look_ahead: load.look_ahead.get(),
+            look_ahead: load.look_ahead,
             echo_reasoning: load.sessions.echo_reasoning,
             stop,
             observer: Observed(observer),
@@ -115,17 +115,15 @@ impl<P: Pacer> Runner<P> {
         schedule: &Schedule,
     ) -> Vec<Outcome> {
         let (transport, sessions) = (Arc::clone(&flight.transport), Arc::clone(&flight.sessions));
-        let mut calls = LookAhead::new(transport, sessions, self.look_ahead);
+        let calls = LookAhead::new(transport, sessions, self.look_ahead);
         let mut tasks = JoinSet::new();
+        calls.full().await;
         let start = self.now();
         for (index, offset) in schedule.iter().enumerate() {
             let due = start + offset;
-            if due > self.now() {
-                calls.fill();
-            }
             let Some(pass) = self.pass(due).await else { break };
             let granted = self.now();
-            let Some(call) = calls.next() else { break };
+            let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
             tasks.spawn_local(Rc::clone(&flight).fly(departure));
         }

@@ -20,7 +20,7 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
 pub(crate) use self::own::parse_layout;
-pub(super) use self::own::{ConnectionArgs, OwnArgs, SimulatorArgs};
+pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::target::TargetArgs;
@@ -52,6 +52,8 @@ pub(super) struct SglangArgs {
     client: ClientArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
+    #[command(flatten)]
+    pub(super) sessions: SessionArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]

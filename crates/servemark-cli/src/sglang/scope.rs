@@ -53,6 +53,10 @@ impl Scene<'_> {
         self.given.is("--flush-cache") && self.backend.is_sglang()
     }
 
+    fn converses(&self) -> bool {
+        ["agentic-trace", "generated-shared-prefix"].contains(&self.dataset.as_str())
+    }
+
     fn is_simulated(&self) -> bool {
         self.given.is("--simulate")
     }
@@ -111,6 +115,12 @@ const SCOPES: &[Scope] = &[
         flags: &["--include-usage"],
         in_use: |scene| !scene.given.is("--disable-stream"),
         when: "with --disable-stream, whose answers always count tokens",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--echo-reasoning"],
+        in_use: |scene| scene.converses(),
+        when: "where no session has several turns",
         owner: Owner::Ours,
     },
     Scope {

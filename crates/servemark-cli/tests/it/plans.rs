@@ -94,7 +94,13 @@ fn no_flag_at_all() {
           "requests": 1,
           "most_output_tokens": 32
         },
-        "look_ahead": 4096
+        "sessions": {
+          "echo_reasoning": false
+        },
+        "look_ahead": {
+          "calls": 4096,
+          "bytes": 134217728
+        }
       },
       "scoring": {
         "slos": [],
@@ -372,4 +378,11 @@ fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
         ["--cache-report has no effect beyond sglang, sglang-native, sglang-oai and \
           sglang-oai-chat, whose servers tell of their cache"]
     );
+}
+
+#[test]
+fn sessions_may_name_themselves() {
+    let load = parsed("--session-header X-Session").plan.load;
+    assert_eq!(load.sessions.header.as_deref(), Some("X-Session"));
+    assert!(!load.sessions.echo_reasoning);
 }

@@ -111,6 +111,14 @@ fn an_extra_body_is_a_json_object() {
 }
 
 #[test]
+fn a_header_needs_a_name_that_can_be_sent() {
+    refuses(
+        "--session-header a:b",
+        "--session-header cannot be used: \"a:b\" is not the name of a header",
+    );
+}
+
+#[test]
 fn flags_of_ours_without_effect() {
     refuses(
         "--simulate --port 8000",
@@ -121,6 +129,10 @@ fn flags_of_ours_without_effect() {
     refuses(
         "--include-usage",
         "--include-usage has no effect on /generate, which always counts tokens",
+    );
+    refuses(
+        "--echo-reasoning",
+        "--echo-reasoning has no effect where no session has several turns",
     );
     refuses(
         "--bad-lines skip",

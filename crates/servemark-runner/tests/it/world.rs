@@ -39,7 +39,7 @@ impl World {
         let pacer = TokioPacer::start();
         let mut load = LoadSpec::new(ArrivalSpec::Burst);
         load.max_concurrency = limit.and_then(NonZeroUsize::new);
-        load.look_ahead = NonZeroUsize::new(2).expect("two is not zero");
+        load.look_ahead.calls = NonZeroUsize::new(2).expect("two is not zero");
         let (collector, stop) = (Arc::new(Collector::default()), StopHandle::new());
         Self {
             runner: Runner::new(pacer, &load, collector.clone(), stop.signal()),

@@ -41,6 +41,18 @@ pub(in crate::sglang) struct OwnArgs {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: sessions")]
+pub(in crate::sglang) struct SessionArgs {
+    /// Say the reasoning of an answer again with the turns after it
+    #[arg(long)]
+    pub(in crate::sglang) echo_reasoning: bool,
+    /// Send this header with every request: its value is the same for all turns of a session, and
+    /// no other session has it
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::sglang) session_header: Option<String>,
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
 pub(in crate::sglang) struct ConnectionArgs {
     /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
