@@ -1,5 +1,7 @@
 //! How Python spells numbers and texts, on its command lines and in its messages.
 
+pub(crate) use servemark_pyjson::quoted as repr;
+
 /// Reads what Python's `int()` reads; the message is argparse's.
 pub(crate) fn int(text: &str) -> Result<i64, String> {
     let digits = plain_digits(text).ok_or_else(|| format!("invalid int value: {}", repr(text)))?;
@@ -23,30 +25,6 @@ pub(crate) fn finite_positive_float(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|number| number.is_finite() && *number > 0.0)
         .ok_or_else(|| format!("expected a finite float > 0, got {}", repr(text)))
-}
-
-/// A text as Python's `repr()` shows it.
-pub(crate) fn repr(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut shown = String::from(quote);
-    for sign in text.chars() {
-        match sign {
-            '\\' => shown.push_str("\\\\"),
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            sign if sign == quote => shown.extend(['\\', sign]),
-            sign if sign.is_ascii_control() => shown.extend(hex_escape(sign)),
-            sign => shown.push(sign),
-        }
-    }
-    shown.push(quote);
-    shown
-}
-
-fn hex_escape(sign: char) -> [char; 4] {
-    let digit = |number| char::from_digit(number, 16).unwrap_or('0');
-    ['\\', 'x', digit(sign as u32 / 16), digit(sign as u32 % 16)]
 }
 
 /// The text without the space around it and without the underscores that Python allows between two
@@ -90,18 +68,6 @@ mod tests {
         assert!(float("NaN").unwrap().is_nan());
         for text in ["", "abc", "1_", "1._5", "1,5"] {
             assert_eq!(float(text), Err(format!("invalid float value: '{text}'")));
-        }
-    }
-
-    #[test]
-    fn texts_are_quoted_as_python_quotes_them() {
-        for (text, expected) in [
-            ("plain", "'plain'"),
-            ("it's", "\"it's\""),
-            ("'\"", "'\\'\"'"),
-            ("a\\b\n\x01é", "'a\\\\b\\n\\x01é'"),
-        ] {
-            assert_eq!(repr(text), expected);
         }
     }
 }

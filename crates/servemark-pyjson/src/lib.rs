@@ -1,4 +1,4 @@
-//! Numbers and JSON as Python writes them.
+//! Numbers, texts and JSON as Python writes them.
 //!
 //! The peers are Python programs: their users diff the bytes of result files, models are given
 //! tools as `json.dumps` writes them, and templates render through it. This crate writes those
@@ -30,6 +30,30 @@ pub fn repr(value: f64) -> String {
     }
 }
 
+/// A text as Python's `repr` shows it.
+pub fn quoted(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut shown = String::from(quote);
+    for sign in text.chars() {
+        match sign {
+            '\\' => shown.push_str("\\\\"),
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            sign if sign == quote => shown.extend(['\\', sign]),
+            sign if sign.is_ascii_control() => shown.extend(hex_escape(sign)),
+            sign => shown.push(sign),
+        }
+    }
+    shown.push(quote);
+    shown
+}
+
+fn hex_escape(sign: char) -> [char; 4] {
+    let digit = |number| char::from_digit(number, 16).unwrap_or('0');
+    ['\\', 'x', digit(sign as u32 / 16), digit(sign as u32 % 16)]
+}
+
 /// A float as `%g` writes it: six significant digits, no trailing zeros.
 pub fn general(value: f64) -> String {
     let scientific = format!("{value:.5e}");
@@ -44,19 +68,50 @@ pub fn general(value: f64) -> String {
 }
 
 /// A value as `json.dumps` writes it, except that what is no JSON number is null.
-pub fn to_string(value: &impl Serialize, text: Text) -> serde_json::Result<String> {
+pub fn to_string<'a>(
+    value: &impl Serialize,
+    style: impl Into<Style<'a>>,
+) -> serde_json::Result<String> {
     let mut json = Vec::new();
-    to_writer(value, text, &mut json)?;
+    to_writer(value, style, &mut json)?;
     String::from_utf8(json).map_err(serde::ser::Error::custom)
 }
 
 /// The same, written to `out`. What the value's own serializer refuses is an error, too.
-pub fn to_writer(
+pub fn to_writer<'a>(
     value: &impl Serialize,
-    text: Text,
+    style: impl Into<Style<'a>>,
     out: impl io::Write,
 ) -> serde_json::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(out, PythonFormatter { text }))
+    let formatter = PythonFormatter { style: style.into(), depth: 0, is_empty: true };
+    value.serialize(&mut Serializer::with_formatter(out, formatter))
+}
+
+/// The arguments of `json.dumps`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Style<'a> {
+    /// What becomes of text beyond ASCII.
+    pub text: Text,
+    /// By how many blanks each level is indented; everything is on one line where there is none.
+    pub indent: Option<usize>,
+    /// What stands between two items.
+    pub item_separator: &'a str,
+    /// What stands between a key and its value.
+    pub key_separator: &'a str,
+}
+
+impl Style<'_> {
+    /// One line, or as many as the indentation makes, with Python's usual separators.
+    pub fn new(text: Text, indent: Option<usize>) -> Self {
+        let item_separator = if indent.is_some() { "," } else { ", " };
+        Self { text, indent, item_separator, key_separator: ": " }
+    }
+}
+
+impl From<Text> for Style<'_> {
+    fn from(text: Text) -> Self {
+        Self::new(text, None)
+    }
 }
 
 /// What becomes of text beyond ASCII: Python's `ensure_ascii`. Closed: it is on or off.
@@ -69,11 +124,60 @@ pub enum Text {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct PythonFormatter {
-    text: Text,
+struct PythonFormatter<'a> {
+    style: Style<'a>,
+    depth: usize,
+    /// Whether nothing was written yet into what was opened last.
+    is_empty: bool,
 }
 
-impl Formatter for PythonFormatter {
+impl PythonFormatter<'_> {
+    fn open<W: ?Sized + io::Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.is_empty = true;
+        out.write_all(bracket)
+    }
+
+    fn next<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.is_empty = false;
+        if !first {
+            out.write_all(self.style.item_separator.as_bytes())?;
+        }
+        self.break_line(out)
+    }
+
+    fn close<W: ?Sized + io::Write>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if !self.is_empty {
+            self.break_line(out)?;
+        }
+        self.is_empty = false;
+        out.write_all(bracket)
+    }
+
+    fn break_line<W: ?Sized + io::Write>(&self, out: &mut W) -> io::Result<()> {
+        let Some(indent) = self.style.indent else { return Ok(()) };
+        write!(out, "\n{:blanks$}", "", blanks = indent * self.depth)
+    }
+}
+
+impl Formatter for PythonFormatter<'_> {
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.open(out, b"[")
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.close(out, b"]")
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.open(out, b"{")
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.close(out, b"}")
+    }
+
     fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         out.write_all(repr(value).as_bytes())
     }
@@ -83,7 +187,7 @@ impl Formatter for PythonFormatter {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
+        self.next(out, first)
     }
 
     fn begin_object_key<W: ?Sized + io::Write>(
@@ -91,11 +195,11 @@ impl Formatter for PythonFormatter {
         out: &mut W,
         first: bool,
     ) -> io::Result<()> {
-        if first { Ok(()) } else { out.write_all(b", ") }
+        self.next(out, first)
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
-        out.write_all(b": ")
+        out.write_all(self.style.key_separator.as_bytes())
     }
 
     fn write_string_fragment<W: ?Sized + io::Write>(
@@ -103,7 +207,7 @@ impl Formatter for PythonFormatter {
         out: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        if self.text == Text::Unicode {
+        if self.style.text == Text::Unicode {
             return out.write_all(fragment.as_bytes());
         }
         fragment.chars().try_for_each(|character| match character {
@@ -204,6 +308,18 @@ mod tests {
     }
 
     #[test]
+    fn levels_are_indented_and_what_is_empty_is_not() {
+        let value = serde_json::json!({"a": [1, [], {}], "b": {"c": 1e16}});
+        let indented = to_string(&value, Style::new(Text::Ascii, Some(2))).unwrap();
+        let expected =
+            "{\n  \"a\": [\n    1,\n    [],\n    {}\n  ],\n  \"b\": {\n    \"c\": 1e+16\n  }\n}";
+        assert_eq!(indented, expected);
+        let mut tight = Style::from(Text::Ascii);
+        (tight.item_separator, tight.key_separator) = (",", ":");
+        assert_eq!(to_string(&value, tight).unwrap(), r#"{"a":[1,[],{}],"b":{"c":1e+16}}"#);
+    }
+
+    #[test]
     fn text_beyond_ascii_is_escaped_or_not() {
         let json = r#""Zürich \u007f 🚀 \n\"\\\b\f\u001f/""#;
         dumps(json, Text::Ascii, r#""Z\u00fcrich \u007f \ud83d\ude80 \n\"\\\b\f\u001f/""#);
@@ -222,5 +338,17 @@ mod tests {
     #[test]
     fn what_is_no_json_number_is_null() {
         assert_eq!(to_string(&[f64::INFINITY, f64::NAN], Text::Ascii).unwrap(), "[null, null]");
+    }
+
+    #[test]
+    fn texts_are_quoted_as_python_quotes_them() {
+        for (text, expected) in [
+            ("plain", "'plain'"),
+            ("it's", "\"it's\""),
+            ("'\"", "'\\'\"'"),
+            ("a\\b\n\x01é", "'a\\\\b\\n\\x01é'"),
+        ] {
+            assert_eq!(quoted(text), expected);
+        }
     }
 }

@@ -1,57 +1,78 @@
 //! Chat templates, rendered as transformers renders them.
 //!
 //! The engine is set up as transformers sets up Jinja2: blocks are trimmed, `tojson` does not
-//! escape for HTML, and `raise_exception` and `strftime_now` are there. It knows nothing of
-//! tokens.
+//! escape for HTML, loops can be left, `raise_exception` and `strftime_now` are there, and what is
+//! marked as the model's own (`{% generation %}`) is only text. It knows nothing of token ids.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, context};
 use minijinja_contrib::pycompat;
-use serde::Serialize;
-use serde_json::ser::{PrettyFormatter, Serializer};
 use servemark_core::{JsonObject, TokenizerError};
-use servemark_pyjson::{Text, to_string};
+use servemark_pyjson::{Style, Text, to_string};
 
-use crate::date;
-use crate::files::Config;
+use crate::{date, generation_tag, python_text};
 
 /// A model's chat template and the special tokens it may name.
 #[derive(Debug)]
-pub(crate) struct ChatTemplate {
+pub struct ChatTemplate {
     environment: Environment<'static>,
     /// Why the template cannot be used. A run that never renders it does not care.
     broken: Option<String>,
-    special_tokens: BTreeMap<&'static str, String>,
+    special_tokens: BTreeMap<String, String>,
+}
+
+/// A conversation, and what its template may want to know besides.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Conversation<'a> {
+    /// The messages, in their order.
+    pub messages: &'a [JsonObject],
+    /// The tools that the model may call.
+    pub tools: Option<&'a [JsonObject]>,
+    /// Whether the text ends where the model's answer begins.
+    pub add_generation_prompt: bool,
+    /// The template's own switches, such as `enable_thinking`.
+    pub variables: Option<&'a JsonObject>,
+    /// What `strftime_now` takes for now, since the Unix epoch; the machine's clock where it is
+    /// absent.
+    pub now: Option<Duration>,
+}
+
+impl<'a> Conversation<'a> {
+    /// A conversation that waits for the model's answer.
+    pub fn new(messages: &'a [JsonObject]) -> Self {
+        Self { messages, tools: None, add_generation_prompt: true, variables: None, now: None }
+    }
 }
 
 impl ChatTemplate {
-    pub(crate) fn new(source: String, config: &Config) -> Self {
+    /// The template `source`, with the texts of special tokens by role, such as `bos_token`.
+    pub fn new(source: &str, special_tokens: BTreeMap<String, String>) -> Self {
         let mut environment = environment();
-        let broken = environment.add_template_owned(NAME, source).err();
-        let token = |role: &'static str| Some((role, config.token(role)?.to_owned()));
-        Self {
-            environment,
-            broken: broken.map(|error| reason(&error)),
-            special_tokens: SPECIAL_TOKENS.into_iter().filter_map(token).collect(),
-        }
+        let broken = environment.add_template_owned(NAME, generation_tag::plain(source)).err();
+        Self { environment, broken: broken.map(|error| reason(&error)), special_tokens }
     }
 
-    /// The messages as one text that ends where the model's answer begins.
-    pub(crate) fn render(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
+    /// The conversation as one text.
+    pub fn render(&self, conversation: &Conversation<'_>) -> Result<String, TokenizerError> {
         let fail = |reason| TokenizerError::ChatTemplate { reason };
         if let Some(broken) = &self.broken {
             return Err(fail(broken.clone()));
         }
+        let Conversation { messages, tools, add_generation_prompt, variables, now } = *conversation;
+        let now = now.unwrap_or_else(servemark_core::unix_now);
         let context = context! {
             messages => Serde(messages),
-            tools => (),
+            tools => Serde(tools),
             documents => (),
-            add_generation_prompt => true,
-            ..Serde(&self.special_tokens)
+            add_generation_prompt,
+            strftime_now => Value::from_function(move |format: &str| strftime(now, format)),
+            ..context! { ..Serde(variables.unwrap_or(&JsonObject::new())), ..Serde(&self.special_tokens) }
         };
         let template = self.environment.get_template(NAME);
         template.and_then(|template| template.render(context)).map_err(|error| fail(reason(&error)))
@@ -63,10 +84,16 @@ fn environment() -> Environment<'static> {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("the delimiters are the default ones"));
     environment.set_unknown_method_callback(pycompat::unknown_method_callback);
+    environment.set_formatter(|out, _, value| {
+        python_text::write_str(out, value).map_err(|_| unsupported("a value cannot be printed"))
+    });
     environment.add_filter("tojson", to_json);
+    environment.add_filter("string", |value: &Value| {
+        let mut text = String::new();
+        python_text::write_str(&mut text, value).map(|()| text).map_err(|_| unsupported("no text"))
+    });
     environment.add_test("iterable", is_iterable);
     environment.add_function("raise_exception", raise_exception);
-    environment.add_function("strftime_now", strftime_now);
     environment
 }
 
@@ -75,28 +102,25 @@ fn reason(error: &Error) -> String {
     format!("{error:#}").lines().next().unwrap_or_default().to_owned()
 }
 
-/// `json.dumps` with the arguments that templates give it; any other is an error.
+/// `json.dumps` with the arguments that transformers lets templates give it.
 #[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments by value")]
 fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
-    let indent: Option<usize> = options.get("indent")?;
-    if options.get::<Option<bool>>("ensure_ascii")? == Some(true) {
-        return Err(unsupported("tojson escapes nothing; it was asked to with ensure_ascii"));
+    let is_ascii = options.get::<Option<bool>>("ensure_ascii")? == Some(true);
+    let text = if is_ascii { Text::Ascii } else { Text::Unicode };
+    let separators: Option<Vec<String>> = options.get("separators")?;
+    let mut style = Style::new(text, options.get("indent")?);
+    match separators.as_deref() {
+        Some([item, key]) => (style.item_separator, style.key_separator) = (item, key),
+        Some(_) => return Err(unsupported("the separators of tojson are two texts")),
+        None => {}
     }
+    let is_sorted = options.get::<Option<bool>>("sort_keys")? == Some(true);
     options.assert_all_used()?;
-    match indent {
-        Some(width) => indented(value, width),
-        None => to_string(value, Text::Unicode).map_err(|error| unsupported(error.to_string())),
+    let mut json = serde_json::to_value(value).map_err(|error| unsupported(error.to_string()))?;
+    if is_sorted {
+        json.sort_all_objects();
     }
-}
-
-fn indented(value: &Value, width: usize) -> Result<String, Error> {
-    let mut json = Vec::new();
-    let indent = " ".repeat(width);
-    let formatter = PrettyFormatter::with_indent(indent.as_bytes());
-    value
-        .serialize(&mut Serializer::with_formatter(&mut json, formatter))
-        .map_err(|error| unsupported(error.to_string()))?;
-    String::from_utf8(json).map_err(|error| unsupported(error.to_string()))
+    to_string(&json, style).map_err(|error| unsupported(error.to_string()))
 }
 
 /// As in Python: the engine would let one go through `none`, too, and templates ask this of tools.
@@ -109,8 +133,8 @@ fn raise_exception(message: String) -> Result<Value, Error> {
     Err(unsupported(message))
 }
 
-fn strftime_now(format: &str) -> Result<String, Error> {
-    date::strftime(servemark_core::unix_now(), format)
+fn strftime(now: Duration, format: &str) -> Result<String, Error> {
+    date::strftime(now, format)
         .map_err(|unknown| unsupported(format!("strftime_now does not know %{unknown}")))
 }
 
@@ -121,10 +145,6 @@ fn unsupported(message: impl Into<Cow<'static, str>>) -> Error {
 /// The only template of its environment.
 const NAME: &str = "chat";
 
-/// The roles whose tokens a template may name.
-const SPECIAL_TOKENS: [&str; 7] =
-    ["bos_token", "cls_token", "eos_token", "mask_token", "pad_token", "sep_token", "unk_token"];
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -132,10 +152,10 @@ mod tests {
     use super::*;
 
     fn render(source: &str) -> Result<String, String> {
-        let config = serde_json::from_value(json!({"eos_token": {"content": "</s>"}})).unwrap();
+        let tokens = BTreeMap::from([("eos_token".to_owned(), "</s>".to_owned())]);
         let message = json!({"role": "user", "content": "Hé <b>", "n": [1, 2.5, null], "e": {}});
         let messages = [message.as_object().unwrap().clone()];
-        let rendered = ChatTemplate::new(source.to_owned(), &config).render(&messages);
+        let rendered = ChatTemplate::new(source, tokens).render(&Conversation::new(&messages));
         rendered.map_err(|error| error.to_string())
     }
 
@@ -158,6 +178,11 @@ mod tests {
             r#"{"role": "user", "content": "Hé <b>", "n": [1, 2.5, null], "e": {}}"#,
         );
         renders("{{ [1] | tojson(indent=2, ensure_ascii=False) }}", "[\n  1\n]");
+        renders("{{ 'é' | tojson(ensure_ascii=True) }}", r#""\u00e9""#);
+        renders(
+            "{{ {'b': 1, 'a': 1e16} | tojson(separators=(',', ':'), sort_keys=True) }}",
+            r#"{"a":1e+16,"b":1}"#,
+        );
     }
 
     #[test]
@@ -169,6 +194,14 @@ mod tests {
     fn strings_have_the_methods_of_python() {
         renders("{{ messages[0].content.upper().split(' ')[0] }}", "HÉ");
         renders("{% for m in messages %}{{ m.get('x', 'none') }}{% break %}{% endfor %}", "none");
+    }
+
+    #[test]
+    fn what_the_model_says_is_only_text() {
+        renders(
+            "a\n  {% generation %}\n b {%- set x = 1 %}{% endgeneration %}\nc{{ x is defined }}",
+            "a\n bcFalse",
+        );
     }
 
     #[test]
@@ -196,7 +229,7 @@ mod tests {
         fails("{{ raise_exception('roles must alternate') }}", "roles must alternate");
         fails("{% if %}", "syntax error");
         fails("{{ strftime_now('%Q') }}", "strftime_now does not know %Q");
-        fails("{{ 1 | tojson(separators=1) }}", "separators");
-        fails("{{ 1 | tojson(ensure_ascii=True) }}", "ensure_ascii");
+        fails("{{ 1 | tojson(separators=[',']) }}", "the separators of tojson are two texts");
+        fails("{{ 1 | tojson(default=1) }}", "default");
     }
 }

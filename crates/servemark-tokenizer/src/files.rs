@@ -1,5 +1,6 @@
 //! The files of a tokenizer's folder and what is read from each.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use servemark_core::{JsonObject, TokenizerError};
 
+use crate::layout::{self, Read};
+
 /// Where a tokenizer's files are.
 pub(crate) struct Folder {
     tokenizer: PathBuf,
 }
 
 impl Folder {
-    /// The folder at `path`, or that of the `tokenizer.json` at `path`.
+    /// The folder at `path`, or that of the tokenizer's file at `path`.
     pub(crate) fn at(path: &Path) -> Result<Self, TokenizerError> {
-        let tokenizer = if path.is_dir() { path.join("tokenizer.json") } else { path.to_owned() };
+        let in_folder =
+            || layout::vocabulary_of(path).unwrap_or_else(|| path.join("tokenizer.json"));
+        let tokenizer = if path.is_dir() { in_folder() } else { path.to_owned() };
         if tokenizer.is_file() {
             Ok(Self { tokenizer })
         } else {
@@ -25,10 +30,8 @@ impl Folder {
     }
 
     /// The tokenizer itself: its file and what is in it.
-    pub(crate) fn tokenizer(&self) -> Result<(&Path, Value), TokenizerError> {
-        let text = fs::read_to_string(&self.tokenizer).map_err(unusable(&self.tokenizer))?;
-        let value = serde_json::from_str(&text).map_err(unusable(&self.tokenizer))?;
-        Ok((&self.tokenizer, value))
+    pub(crate) fn tokenizer(&self, config: &Config) -> Result<(&Path, Read), TokenizerError> {
+        Ok((&self.tokenizer, layout::read(&self.tokenizer, config)?))
     }
 
     /// `tokenizer_config.json`; a folder without one has the defaults.
@@ -79,6 +82,26 @@ impl Config {
         }
     }
 
+    /// The texts of all special tokens, by their roles.
+    pub(crate) fn special_tokens(&self) -> BTreeMap<String, String> {
+        let token = |role: &str| Some((role.to_owned(), self.token(role)?.to_owned()));
+        SPECIAL_TOKENS.into_iter().filter_map(token).collect()
+    }
+
+    /// Any other text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.keys.get(name)?.as_str()
+    }
+
+    /// The tokens that are added to the vocabulary, by their ids.
+    pub(crate) fn added_tokens(&self) -> impl Iterator<Item = (u32, String)> {
+        let tokens = self.keys.get("added_tokens_decoder").and_then(Value::as_object);
+        let token = |(id, token): (&String, &Value)| {
+            Some((id.parse().ok()?, token.get("content")?.as_str()?.to_owned()))
+        };
+        tokens.into_iter().flatten().filter_map(token)
+    }
+
     /// A switch such as `add_bos_token`, if it is there at all.
     pub(crate) fn switch(&self, name: &str) -> Option<bool> {
         self.keys.get(name).map(|value| value.as_bool().unwrap_or(false))
@@ -109,3 +132,7 @@ fn read_optional(path: &Path) -> Result<Option<String>, TokenizerError> {
         Err(error) => Err(unusable(path)(error)),
     }
 }
+
+/// The roles whose tokens a template may name.
+const SPECIAL_TOKENS: [&str; 7] =
+    ["bos_token", "cls_token", "eos_token", "mask_token", "pad_token", "sep_token", "unk_token"];

@@ -7,12 +7,13 @@ use serde_json::Value;
 use servemark_core::{JsonObject, SpecialTokens, Tokenizer, TokenizerError};
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer, Template};
 
-use crate::chat_template::ChatTemplate;
+use crate::chat_template::{ChatTemplate, Conversation};
 use crate::files::{Config, Folder, unusable};
 use crate::special::Wrapping;
 
-/// A tokenizer of the Hugging Face layout: `tokenizer.json`, and beside it, where there are any,
-/// `tokenizer_config.json` and `chat_template.jinja`.
+/// A tokenizer of the Hugging Face layout: `tokenizer.json`, or one of the older files that are
+/// turned into it, and beside it, where there are any, `tokenizer_config.json` and
+/// `chat_template.jinja`.
 pub struct HfTokenizer {
     pipeline: PipelineTokenizer,
     vocab_size: u32,
@@ -23,14 +24,16 @@ pub struct HfTokenizer {
 }
 
 impl HfTokenizer {
-    /// Loads the tokenizer in the folder `path`, or the `tokenizer.json` at `path` with its
-    /// neighbours.
+    /// Loads the tokenizer in the folder `path`, or that of the file at `path` with its neighbours.
     pub fn load(path: &Path) -> Result<Self, TokenizerError> {
         let folder = Folder::at(path)?;
         let config = folder.config()?;
-        let (file, tokenizer) = folder.tokenizer()?;
+        let (file, read) = folder.tokenizer(&config)?;
         let template = folder.chat_template(&config)?;
-        Self::assemble(file, tokenizer, &config, template)
+        let template = template.or_else(|| read.chat_template.map(str::to_owned));
+        let mut tokenizer = Self::assemble(file, read.tokenizer, &config, template)?;
+        tokenizer.vocab_size = read.vocab_size.unwrap_or(tokenizer.vocab_size);
+        Ok(tokenizer)
     }
 
     /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
@@ -55,7 +58,8 @@ impl HfTokenizer {
             token_ids: all_ids(&base, &tokenizer),
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
-            chat_template: template.map(|source| ChatTemplate::new(source, config)),
+            chat_template: template
+                .map(|source| ChatTemplate::new(&source, config.special_tokens())),
             pipeline,
         })
     }
@@ -95,7 +99,8 @@ impl Tokenizer for HfTokenizer {
     }
 
     fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
-        self.chat_template.as_ref().ok_or(TokenizerError::NoChatTemplate)?.render(messages)
+        let template = self.chat_template.as_ref().ok_or(TokenizerError::NoChatTemplate)?;
+        template.render(&Conversation::new(messages))
     }
 }
 

@@ -19,9 +19,13 @@
 mod chat_template;
 mod date;
 mod files;
+mod generation_tag;
 mod hf;
+mod layout;
+mod python_text;
 mod spec;
 mod special;
 
+pub use chat_template::{ChatTemplate, Conversation};
 pub use hf::HfTokenizer;
 pub use spec::TokenizerSpec;

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod chat_templates;
 mod folders;
+mod layouts;
 mod sizes;
 mod texts;
 

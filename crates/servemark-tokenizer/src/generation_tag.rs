@@ -1,0 +1,49 @@
+//! The tag with which templates mark what the model itself said: `{% generation %}`.
+//!
+//! transformers uses it to find the tokens to train on; the text is that of the block. The engine
+//! knows no tags but its own, so the tag becomes `with`, a block that likewise keeps what is set
+//! inside it.
+
+/// The template with blocks that the engine knows.
+pub(crate) fn plain(source: &str) -> String {
+    let mut plain = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(start) = rest.find("{%") {
+        let Some(length) = rest[start..].find("%}") else { break };
+        let (before, tag) = rest[..start + length].split_at(start + 2);
+        plain.push_str(before);
+        plain.push_str(&replaced(tag));
+        rest = &rest[start + length..];
+    }
+    plain + rest
+}
+
+/// A tag without its delimiters, which may say what becomes of the blanks around it.
+fn replaced(tag: &str) -> String {
+    let word = tag.trim_matches(|sign: char| sign.is_whitespace() || sign == '-' || sign == '+');
+    match word {
+        "generation" => tag.replace(word, "with"),
+        "endgeneration" => tag.replace(word, "endwith"),
+        _ => tag.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn becomes(source: &str, expected: &str) {
+        assert_eq!(plain(source), expected);
+    }
+
+    #[test]
+    fn only_the_tag_is_replaced() {
+        becomes("{%- generation -%}a{% endgeneration %}", "{%- with -%}a{% endwith %}");
+        becomes(
+            "{% if add_generation_prompt %}generation{% endif %}",
+            "{% if add_generation_prompt %}generation{% endif %}",
+        );
+        becomes("{{ generation }}{% generation", "{{ generation }}{% generation");
+    }
+}

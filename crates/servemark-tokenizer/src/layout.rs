@@ -1,0 +1,68 @@
+//! The layouts in which models ship their tokenizers, each turned into the one of `tokenizer.json`.
+
+mod byte_level;
+mod encodings;
+mod sglang_json;
+mod tiktoken;
+mod word_pairs;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use servemark_core::TokenizerError;
+
+use crate::files::{Config, unusable};
+
+/// A tokenizer in the layout of `tokenizer.json`, and what its own layout says besides.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) tokenizer: Value,
+    /// The size that the model's own tokenizer says it has, where it counts added tokens, too.
+    pub(crate) vocab_size: Option<u32>,
+    pub(crate) chat_template: Option<&'static str>,
+}
+
+/// The file of a folder that says what the tokens are. The first that is there is the best.
+pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
+    let named = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
+    named("tokenizer.json")
+        .or_else(|| named("tiktoken.model"))
+        .or_else(|| first_ending_with(folder, ".tiktoken"))
+        .or_else(|| named("vocab.json"))
+        .or_else(|| named("tokenizer.model"))
+        .or_else(|| named("tekken.json"))
+}
+
+/// Reads a tokenizer in whichever layout it is.
+pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(".gguf") {
+        return Err(refuse(path, "GGUF files are not read"));
+    }
+    if name.ends_with(".tiktoken") || name.ends_with(".model") {
+        let bytes = fs::read(path).map_err(unusable(path))?;
+        return tiktoken::read(path, &name, bytes, config);
+    }
+    let text = fs::read_to_string(path).map_err(unusable(path))?;
+    let json: Value = serde_json::from_str(&text).map_err(unusable(path))?;
+    match &*name {
+        "tekken.json" => Err(refuse(path, "Mistral's own layout is not read")),
+        "vocab.json" => word_pairs::read(path, json, config),
+        _ if json.get("regular_tokens").is_some() => sglang_json::read(path, json),
+        _ => Ok(Read { tokenizer: json, vocab_size: None, chat_template: None }),
+    }
+}
+
+/// A file that is right for others and not for us.
+fn refuse(path: &Path, why: &str) -> TokenizerError {
+    unusable(path)(format!(
+        "{why}; give a folder that holds a tokenizer.json (--tokenizer DIR), as transformers' \
+         AutoTokenizer.from_pretrained(…).save_pretrained(DIR) writes it"
+    ))
+}
+
+fn first_ending_with(folder: &Path, ending: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    entries.filter(|path| path.to_string_lossy().ends_with(ending) && path.is_file()).min()
+}

@@ -1,0 +1,142 @@
+//! A byte-level BPE in the layout of `tokenizer.json`, from its parts.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+/// A byte-level BPE.
+pub(super) struct ByteLevel<'a> {
+    /// The pattern of what is never merged across.
+    pub(super) split: Split<'a>,
+    /// Whether text is composed (NFC) first.
+    pub(super) composes: bool,
+    /// Whether a whole word that is a token is one, however it would have been merged.
+    pub(super) ignores_merges: bool,
+    pub(super) vocabulary: Map<String, Value>,
+    pub(super) merges: Vec<(String, String)>,
+    /// Tokens that are found in a text before it is split.
+    pub(super) special: Vec<(String, u32)>,
+}
+
+/// How text is split before anything is merged.
+pub(super) enum Split<'a> {
+    /// As GPT-2 does.
+    Gpt2,
+    /// At the borders of what a pattern matches.
+    Pattern(&'a str),
+}
+
+impl ByteLevel<'_> {
+    pub(super) fn into_json(self) -> Value {
+        let normalizer = if self.composes { json!({"type": "NFC"}) } else { Value::Null };
+        let merges: Vec<Value> = self.merges.into_iter().map(|pair| json!(pair)).collect();
+        json!({
+            "version": "1.0",
+            "truncation": null,
+            "padding": null,
+            "added_tokens": self.special.iter().map(added_token).collect::<Vec<_>>(),
+            "normalizer": normalizer,
+            "pre_tokenizer": self.split.into_json(),
+            "post_processor": null,
+            "decoder": step(false),
+            "model": {
+                "type": "BPE",
+                "dropout": null,
+                "unk_token": null,
+                "continuing_subword_prefix": null,
+                "end_of_word_suffix": null,
+                "fuse_unk": false,
+                "byte_fallback": false,
+                "ignore_merges": self.ignores_merges,
+                "vocab": self.vocabulary,
+                "merges": merges,
+            },
+        })
+    }
+}
+
+impl Split<'_> {
+    fn into_json(self) -> Value {
+        let Self::Pattern(pattern) = self else { return step(true) };
+        let split = json!({
+            "type": "Split",
+            "pattern": {"Regex": pattern},
+            "behavior": "Isolated",
+            "invert": false,
+        });
+        json!({"type": "Sequence", "pretokenizers": [split, step(false)]})
+    }
+}
+
+/// Bytes to signs, or back.
+fn step(use_regex: bool) -> Value {
+    json!({
+        "type": "ByteLevel",
+        "add_prefix_space": false,
+        "trim_offsets": true,
+        "use_regex": use_regex,
+    })
+}
+
+fn added_token((content, id): &(String, u32)) -> Value {
+    json!({
+        "id": id,
+        "content": content,
+        "single_word": false,
+        "lstrip": false,
+        "rstrip": false,
+        "normalized": false,
+        "special": true,
+    })
+}
+
+/// The merges that ranks stand for: two tokens become one where the one has a rank, the lowest
+/// first.
+pub(super) fn merges_of(ranks: &HashMap<Vec<u8>, u32>) -> Vec<(String, String)> {
+    let mut merges = Vec::new();
+    for (token, rank) in ranks {
+        for (left, right) in (1..token.len()).map(|at| token.split_at(at)) {
+            if let (Some(of_left), Some(of_right)) = (ranks.get(left), ranks.get(right)) {
+                merges.push(([*rank, *of_left, *of_right], left, right));
+            }
+        }
+    }
+    merges.sort_unstable();
+    merges.into_iter().map(|(_, left, right)| (signs(left), signs(right))).collect()
+}
+
+/// The signs that stand for bytes in a byte-level vocabulary.
+pub(super) fn signs(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| sign(*byte)).collect()
+}
+
+/// A byte that can be seen stands for itself, the others for what follows Latin-1.
+fn sign(byte: u8) -> char {
+    let is_seen = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..);
+    if is_seen(byte) {
+        return char::from(byte);
+    }
+    let unseen_before = (0..byte).filter(|before| !is_seen(*before)).count();
+    char::from_u32(0x100 + unseen_before as u32).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_the_signs_of_gpt2() {
+        assert_eq!(signs(b" a\n\x00\x7f\xad\xff~"), "ĠaĊĀġŃÿ~");
+        let all: std::collections::BTreeSet<char> = (0..=255).map(sign).collect();
+        assert_eq!(all.len(), 256);
+    }
+
+    #[test]
+    fn the_lowest_rank_is_merged_first() {
+        let ranks = ["a", "b", "ab", "aab", "aa"].map(|token| token.as_bytes().to_vec());
+        let ranks: HashMap<_, _> = ranks.into_iter().zip(0..).collect();
+        let expected = [("a", "b"), ("a", "ab"), ("aa", "b"), ("a", "a")];
+        let expected = expected.map(|(left, right)| (left.to_owned(), right.to_owned()));
+        assert_eq!(merges_of(&ranks), expected);
+    }
+}

@@ -1,0 +1,93 @@
+//! Files of ranks, as OpenAI's tiktoken reads them: on each line a token in base64 and its rank.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
+use servemark_core::TokenizerError;
+
+use super::byte_level::{ByteLevel, Split, merges_of, signs};
+use super::encodings::{self, Encoding};
+use super::{Read, refuse};
+use crate::files::{Config, unusable};
+
+/// Reads a file by the name that its model gives it.
+pub(super) fn read(
+    path: &Path,
+    name: &str,
+    bytes: Vec<u8>,
+    config: &Config,
+) -> Result<Read, TokenizerError> {
+    let text = String::from_utf8(bytes).ok();
+    let Some(text) =
+        text.filter(|text| text.lines().next().is_some_and(|line| rank(line).is_some()))
+    else {
+        return Err(refuse(path, "SentencePiece models are not read"));
+    };
+    let Some(encoding) = encodings::of_file(name) else {
+        let why = format!(
+            "how its model splits text is in the model's code, which is known for {} only",
+            encodings::known()
+        );
+        return Err(refuse(path, &why));
+    };
+    let ranks = ranks(path, &text)?;
+    let special = special(encoding, &ranks, config);
+    Ok(of_ranks(&ranks, special, Split::Pattern(encoding.pattern), encoding.composes))
+}
+
+/// The tokenizer of ranks and special tokens.
+pub(super) fn of_ranks(
+    ranks: &HashMap<Vec<u8>, u32>,
+    special: Vec<(String, u32)>,
+    split: Split<'_>,
+    composes: bool,
+) -> Read {
+    let last = ranks.values().copied().chain(special.iter().map(|(_, id)| *id)).max();
+    // A special token that is in no vocabulary is given the next free id, not its own.
+    let tokens = ranks.iter().map(|(token, rank)| (signs(token), *rank)).chain(special.clone());
+    let vocabulary = tokens.map(|(token, id)| (token, id.into())).collect();
+    let merges = merges_of(ranks);
+    let tokenizer =
+        ByteLevel { split, composes, ignores_merges: true, vocabulary, merges, special };
+    Read {
+        tokenizer: tokenizer.into_json(),
+        vocab_size: Some(last.map_or(0, |last| last + 1)),
+        chat_template: None,
+    }
+}
+
+/// The encoding's special tokens by the names that the model's configuration gives them, and its
+/// own.
+fn special(
+    encoding: &Encoding,
+    ranks: &HashMap<Vec<u8>, u32>,
+    config: &Config,
+) -> Vec<(String, u32)> {
+    let mut tokens = encoding.special.tokens(ranks.len() as u32);
+    for (id, content) in config.added_tokens() {
+        match tokens.iter_mut().find(|(_, known)| *known == id) {
+            Some((name, _)) => *name = content,
+            None => tokens.push((content, id)),
+        }
+    }
+    tokens
+}
+
+fn ranks(path: &Path, text: &str) -> Result<HashMap<Vec<u8>, u32>, TokenizerError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty());
+    lines
+        .map(|(index, line)| {
+            let place = index + 1;
+            rank(line).ok_or_else(|| {
+                unusable(path)(format!("line {place} is no token in base64 and its rank"))
+            })
+        })
+        .collect()
+}
+
+fn rank(line: &str) -> Option<(Vec<u8>, u32)> {
+    let (token, rank) = line.split_once(' ')?;
+    Some((STANDARD.decode(token).ok()?, rank.trim_end().parse().ok()?))
+}
