@@ -12,7 +12,7 @@ use crate::cache::RepoCache;
 use crate::download::Download;
 use crate::huggingface::Repository;
 use crate::modelscope;
-use crate::settings::Token;
+use crate::settings::{ModelScopeSettings, Token};
 use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
 use crate::{DatasetSource, HubError, HubSettings};
@@ -47,26 +47,10 @@ impl<'a> Hub<'a> {
 
     /// The folder with the tokenizer of the model `owner/name`.
     pub async fn tokenizer(&self, model: &str) -> Result<Found, HubError> {
-        if let Some(settings) = &self.settings.modelscope {
-            let wanted = Wanted {
-                kind: Kind::Model,
-                name: model.to_owned(),
-                cache: settings.cache.clone(),
-                token: "set MODELSCOPE_API_TOKEN",
-            };
-            wanted.check_name()?;
-            let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
-            let model =
-                modelscope::Model { web: &web, settings, wanted: &wanted, progress: self.progress };
-            let newest = Box::pin(model.tokenizer());
-            return self.newest_or_cached(&wanted, newest, || model.cached()).await;
+        match &self.settings.modelscope {
+            Some(settings) => self.from_modelscope(settings, model).await,
+            None => self.from_hub(model).await,
         }
-        let wanted = self.wanted(Kind::Model, model);
-        wanted.check_name()?;
-        let web = self.web()?;
-        let repository = self.repository(&web, &wanted);
-        let newest = Box::pin(repository.tokenizer());
-        self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
     }
 
     /// The file of a data set.
@@ -75,6 +59,34 @@ impl<'a> Hub<'a> {
             DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
             DatasetSource::Web { url } => self.web_file(url).await,
         }
+    }
+
+    async fn from_hub(&self, model: &str) -> Result<Found, HubError> {
+        let wanted = self.wanted(Kind::Model, model);
+        wanted.check_name()?;
+        let web = self.web()?;
+        let repository = self.repository(&web, &wanted);
+        let newest = Box::pin(repository.tokenizer());
+        self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
+    }
+
+    async fn from_modelscope(
+        &self,
+        settings: &ModelScopeSettings,
+        model: &str,
+    ) -> Result<Found, HubError> {
+        let wanted = Wanted {
+            kind: Kind::Model,
+            name: model.to_owned(),
+            cache: settings.cache.clone(),
+            token: "set MODELSCOPE_API_TOKEN",
+        };
+        wanted.check_name()?;
+        let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
+        let progress = self.progress;
+        let model = modelscope::Model { web: &web, settings, wanted: &wanted, progress };
+        let newest = Box::pin(model.tokenizer());
+        self.newest_or_cached(&wanted, newest, || model.cached()).await
     }
 
     async fn hub_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {
