@@ -56,6 +56,19 @@ fn bench_serving(
     sglang::parse(program, args, environment).map(|parsed| Invocation::Sglang(Box::new(parsed)))
 }
 
+/// The same benchmark, for which one flag of ours is not optional.
+fn steady_state(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let parsed = sglang::parse(program, args, environment)?;
+    if parsed.plan.scoring.steady_state.is_none() {
+        return Err(UsageError::refused(program, CliError::NoSteadyState));
+    }
+    Ok(Invocation::Sglang(Box::new(parsed)))
+}
+
 /// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
 fn module(
     mut args: impl Iterator<Item = OsString>,
@@ -68,6 +81,7 @@ fn module(
         "sglang.bench_serving" | "sglang.benchmark.serving" => {
             bench_serving(&module, args, environment)
         }
+        "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
         "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
         other if other.starts_with("sglang.") || other.starts_with("vllm.") => {
             Err(refuse_unbuilt(&format!("python -m {other}")))
@@ -125,6 +139,8 @@ usage: servemark COMMAND [OPTIONS]
 Commands:
   python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
   python -m sglang.benchmark.serving ...  the same by its new name
+  python -m sglang.benchmark.steady_state_serving ...
+                                          the same, and what it yields under its full load
   bench-serving ...                       the same without Python's words
   score RUNLOG ...                        the numbers of a run that is over
 

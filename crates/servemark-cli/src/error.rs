@@ -49,6 +49,9 @@ pub enum CliError {
     /// Python without a module.
     #[error("after python, -m and a module are expected, such as -m sglang.bench_serving")]
     NoModule,
+    /// The steady-state wrapper without its share.
+    #[error("the following arguments are required: --steady-state-concurrency-ratio")]
+    NoSteadyState,
     /// A part of the peer that we lack.
     #[error("{what} is not built yet{hint}")]
     NotBuilt {

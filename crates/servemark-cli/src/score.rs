@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use servemark_metrics::Slo;
-use servemark_plan::Layout;
+use servemark_metrics::{ConcurrencyRatio, Slo};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::error::UsageError;
+use crate::python;
 use crate::sglang::parse_layout;
 
 /// Score a run again from what was recorded
@@ -32,6 +33,50 @@ pub struct ScoreArgs {
     /// those of the run if left out
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
+    /// Tell the longest part of the run apart in which this share of its peak concurrency was in
+    /// flight, above 0 and at most 1; that of the run if left out
+    #[arg(long = "steady-state-concurrency-ratio", value_name = "SHARE",
+          value_parser = parse_ratio)]
+    pub steady_state: Option<ConcurrencyRatio>,
+    /// The file to which a line about that part is appended
+    #[arg(long = "steady-state-output-file", value_name = "PATH")]
+    pub steady_state_file: Option<PathBuf>,
+    /// Plot output tokens and requests in flight, second by second
+    #[arg(long = "plot-throughput")]
+    pub plots: bool,
+    /// Tell in SGLang's table how many prompt tokens came from a prefix cache
+    #[arg(long)]
+    pub cache_report: bool,
+}
+
+impl ScoreArgs {
+    /// How to score, where a run is to be scored as `of_run` says by itself.
+    pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
+        let mut scoring = of_run;
+        if !self.layouts.is_empty() {
+            scoring.layouts.clone_from(&self.layouts);
+        }
+        if !self.slos.is_empty() {
+            scoring.slos.clone_from(&self.slos);
+        }
+        scoring.steady_state = self.steady_state.or(scoring.steady_state);
+        scoring.plots |= self.plots;
+        scoring.cache_report |= self.cache_report;
+        scoring
+    }
+
+    /// The files to write.
+    pub fn output(&self) -> OutputSpec {
+        let mut output = OutputSpec::default();
+        output.result_file.clone_from(&self.result_file);
+        output.details = self.details;
+        output.steady_state_file.clone_from(&self.steady_state_file);
+        output
+    }
+}
+
+fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {
+    ConcurrencyRatio::new(python::float(share)?).map_err(|error| error.to_string())
 }
 
 pub(crate) fn parse(

@@ -66,6 +66,10 @@ pub struct Usage {
     /// Where in the server they were, if it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_details: Option<CachedDetails>,
+    /// Steps of speculative decoding in which its guesses were checked, each of which yields a
+    /// token or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify_steps: Option<u32>,
 }
 
 /// Where in the server cached prompt tokens were.
@@ -100,7 +104,13 @@ impl CachedDetails {
 impl Usage {
     /// The two counts that every dialect has.
     pub const fn new(prompt_tokens: Option<u32>, completion_tokens: Option<u32>) -> Self {
-        Self { prompt_tokens, completion_tokens, cached_tokens: None, cached_details: None }
+        Self {
+            prompt_tokens,
+            completion_tokens,
+            cached_tokens: None,
+            cached_details: None,
+            verify_steps: None,
+        }
     }
 
     /// The same with the count of cached prompt tokens.
@@ -113,6 +123,12 @@ impl Usage {
     #[must_use]
     pub const fn with_cached_details(self, cached_details: Option<CachedDetails>) -> Self {
         Self { cached_details, ..self }
+    }
+
+    /// The same with the steps of speculative decoding.
+    #[must_use]
+    pub const fn with_verify_steps(self, verify_steps: Option<u32>) -> Self {
+        Self { verify_steps, ..self }
     }
 }
 

@@ -128,6 +128,7 @@ impl Sink for Stamped<'_> {
         known.completion_tokens = usage.completion_tokens.or(known.completion_tokens);
         known.cached_tokens = usage.cached_tokens.or(known.cached_tokens);
         known.cached_details = usage.cached_details.or(known.cached_details);
+        known.verify_steps = usage.verify_steps.or(known.verify_steps);
     }
 
     fn finish_reason(&mut self, reason: &str) {

@@ -6,6 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum MetricsError {
+    /// The share of the peak concurrency from which on a run counts as steady.
+    #[error("must be in (0, 1]")]
+    ConcurrencyRatio,
     /// A service-level objective does not read `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {

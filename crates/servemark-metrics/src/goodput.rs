@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::MetricPolicy;
+use crate::policy::{MetricPolicy, MissingTtft};
 use crate::{MetricsError, RequestScore};
 
 /// A service-level objective: a latency that a request must not exceed.
@@ -76,11 +76,20 @@ impl SloMetric {
     fn observed_ms(self, score: &RequestScore, policy: &MetricPolicy) -> Option<f64> {
         let seconds = match self {
             Self::E2el => score.latency_s,
-            Self::Tpot if score.output_tokens.is_some_and(|(tokens, _)| tokens <= 1) => 0.0,
+            Self::Tpot if is_one_token(score, policy) => 0.0,
             Self::Tpot => score.tpot_s(policy.tpot)?,
             Self::Ttft => score.ttft_s?,
         };
         Some(seconds * 1000.0)
+    }
+}
+
+/// Whether an answer has no time between tokens. One of nobody knows how many tokens counts as such
+/// where the policy takes what is missing for zero.
+fn is_one_token(score: &RequestScore, policy: &MetricPolicy) -> bool {
+    match score.output_tokens {
+        Some((tokens, _)) => tokens <= 1,
+        None => policy.missing_ttft == MissingTtft::Zero,
     }
 }
 

@@ -15,8 +15,11 @@ mod metrics;
 mod peak;
 mod policy;
 mod score;
+mod speculation;
 pub mod statistics;
+mod steady_state;
 mod summary;
+mod timeline;
 mod totals;
 mod truth;
 mod waits;
@@ -31,7 +34,10 @@ pub use policy::{
     PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
 };
 pub use score::RequestScore;
+pub use speculation::AcceptLength;
+pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Interval, Percentile, Summary};
+pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
 pub use truth::{Deviation, TruthComparison};
 pub use waits::{Rates, Waits};

@@ -7,8 +7,8 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    Arrivals, FailureGroup, Goodput, Rates, RequestScore, Summary, Throughput, TokenTotals,
-    TruthComparison, Waits, peak, statistics,
+    AcceptLength, Arrivals, FailureGroup, Goodput, Rates, RequestScore, SteadyState, Summary,
+    Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -43,8 +43,11 @@ pub struct Metrics {
     pub rates: Rates,
     /// How many requests met the objectives, if there are any.
     pub goodput: Option<Goodput>,
-    /// The mean accepted length of speculative decoding, by the server.
-    pub accept_length: Option<f64>,
+    /// How much speculative decoding yields.
+    pub accept_length: AcceptLength,
+    /// The longest part of the run under its full load, if it is asked for and any request
+    /// succeeded.
+    pub steady_state: Option<SteadyState>,
     /// The share of one core that the client used for sending and reading.
     pub client_cpu_share: Option<f64>,
     /// What the bundled simulator really did, if it was the target.
@@ -94,7 +97,8 @@ impl Metrics {
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(&scores, policy, duration_s),
-            accept_length: log.footer().and_then(|footer| footer.accept_length),
+            accept_length: AcceptLength::of(log),
+            steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(&scores, ratio)),
             client_cpu_share: cost
                 .filter(|cost| cost.wall_ns > 0)
                 .map(|cost| cost.cpu_ns as f64 / cost.wall_ns as f64),

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
-use crate::Slo;
+use crate::{ConcurrencyRatio, Slo};
 
 /// Whose definitions to score by.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -44,6 +44,9 @@ pub struct MetricPolicy {
     pub empty: EmptySample,
     /// The objectives of goodput; none, no goodput.
     pub slos: Vec<Slo>,
+    /// From which share of the peak concurrency on the run counts as steady; none, no steady state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<ConcurrencyRatio>,
 }
 
 impl MetricPolicy {
@@ -77,6 +80,7 @@ impl MetricPolicy {
             sample_size: SampleSize::Any,
             empty: EmptySample::ZeroButE2el,
             slos: Vec::new(),
+            steady_state: None,
         }
     }
 
@@ -106,6 +110,7 @@ impl MetricPolicy {
             sample_size: SampleSize::Resolving,
             empty: EmptySample::Absent,
             slos: Vec::new(),
+            steady_state: None,
         }
     }
 
@@ -120,6 +125,13 @@ impl MetricPolicy {
             }
         }
         self
+    }
+
+    /// The same policy with a steady state from so large a share of the peak concurrency on, or
+    /// without one.
+    #[must_use]
+    pub fn with_steady_state(self, ratio: Option<ConcurrencyRatio>) -> Self {
+        Self { steady_state: ratio, ..self }
     }
 
     /// How the answers of a run are read.

@@ -38,6 +38,8 @@ pub struct RequestScore {
     pub decode_s: f64,
     /// Its output tokens, and who counted them.
     pub output_tokens: Option<(u64, TokenSource)>,
+    /// The same by our tokenizer, if it was asked.
+    pub retokenized_tokens: Option<u32>,
     /// Its prompt tokens as the server counts them, else as planned.
     pub prompt_tokens: u32,
     /// What the data set planned for it.
@@ -129,6 +131,7 @@ impl<'a> Reader<'a> {
             speculative_itl_s: speculative.map(|rule| gaps(&events, rule)),
             decode_s: first_to_last(&events),
             output_tokens: self.output_tokens(record, counted),
+            retokenized_tokens: counted.map(|counted| counted.tokens),
             prompt_tokens: prompt_tokens(record),
             planned: record.planned,
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_metrics::Slo;
+use servemark_metrics::{ConcurrencyRatio, Slo};
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -16,6 +16,11 @@ pub struct ScoringSpec {
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
     pub cache_report: bool,
+    /// Whether output tokens and requests in flight are plotted, second by second.
+    pub plots: bool,
+    /// From which share of the peak concurrency on the run counts as steady, if its steady part is
+    /// to be told apart.
+    pub steady_state: Option<ConcurrencyRatio>,
     /// The largest share of failed requests with which the run still counts as done; if more fail,
     /// the program says so with its exit code.
     pub tolerated_failures: f64,
@@ -27,6 +32,8 @@ impl Default for ScoringSpec {
             slos: Vec::new(),
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
+            plots: false,
+            steady_state: None,
             tolerated_failures: ALL_BUT_ONE,
         }
     }
@@ -54,6 +61,8 @@ pub struct OutputSpec {
     pub result_file: Option<PathBuf>,
     /// Whether that line holds every request.
     pub details: bool,
+    /// The file to which a line about the steady part is appended.
+    pub steady_state_file: Option<PathBuf>,
 }
 
 /// SGLang's client never fails for failed requests; ours does when not one succeeded.

@@ -7,10 +7,12 @@
 mod file_name;
 mod layout;
 mod native;
+mod plot;
 mod sglang;
 mod table;
 
 pub use file_name::ResultFileName;
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};
-pub use sglang::{SglangLine, SglangOptions, SglangTable};
+pub use plot::ThroughputPlots;
+pub use sglang::{SglangLine, SglangOptions, SglangTable, SteadyStateLine};

@@ -4,10 +4,13 @@
 //! of failed requests in the table, a mark on a run that did not come to its end, and null where
 //! Python would write a number that is no JSON.
 
+mod cache;
 mod line;
+mod steady;
 mod table;
 
 pub use line::SglangLine;
+pub use steady::SteadyStateLine;
 pub use table::SglangTable;
 
 use servemark_core::RunLog;
@@ -33,33 +36,6 @@ impl SglangOptions {
     #[must_use]
     pub const fn with_cache_report(self) -> Self {
         Self { cache_report: true, ..self }
-    }
-}
-
-/// Prompt tokens from a prefix cache, as the server counts them.
-struct CacheTotals {
-    prompt: u64,
-    cached: u64,
-}
-
-impl CacheTotals {
-    fn of(log: &RunLog) -> Self {
-        let successes = log.measured().filter(|record| record.is_success());
-        let mut totals = Self { prompt: 0, cached: 0 };
-        for record in successes {
-            let usage = record.usage.unwrap_or_default();
-            let by_server = usage.prompt_tokens.filter(|&tokens| tokens > 0);
-            totals.prompt += u64::from(by_server.unwrap_or(record.planned.prompt_tokens));
-            totals.cached += u64::from(usage.cached_tokens.unwrap_or_default());
-        }
-        totals
-    }
-
-    fn hit_rate_percent(&self) -> f64 {
-        match self.prompt {
-            0 => 0.0,
-            prompt => self.cached as f64 / prompt as f64 * 100.0,
-        }
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError};
 use servemark::plan::{OutputSpec, ScoringSpec};
-use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, stop_on_ctrl_c, verdict};
+use servemark::{
+    ExecuteError, ExitCode, Run, RunContext, Scores, execute, stop_on_ctrl_c, verdict,
+};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
 use crate::screen::{self, Screen};
@@ -43,12 +45,8 @@ fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 
-/// The tables first: whatever fails after them, the numbers were shown.
 fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
-    show(&run.log, scoring)?;
-    if let Some(path) = &output.result_file {
-        append(&run.log, scoring, output.details, path)?;
-    }
+    publish(&Scores::of(&run.log, scoring), output)?;
     if let Some(error) = &run.run_log_error {
         bail!("{error:#}; the report above is whole and the file is not");
     }
@@ -60,30 +58,31 @@ fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Resu
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let log = RunLog::read(&args.run_log)?;
-    let mut scoring = servemark::scoring_of(&log).unwrap_or_default();
-    if !args.layouts.is_empty() {
-        scoring.layouts.clone_from(&args.layouts);
-    }
-    if !args.slos.is_empty() {
-        scoring.slos.clone_from(&args.slos);
-    }
-    show(&log, &scoring)?;
-    if let Some(path) = &args.result_file {
-        append(&log, &scoring, args.details, path)?;
-    }
+    let scoring = args.scoring(servemark::scoring_of(&log).unwrap_or_default());
+    publish(&Scores::of(&log, &scoring), &args.output())?;
     Ok(ExitCode::Ok)
 }
 
-fn show(log: &RunLog, scoring: &ScoringSpec) -> anyhow::Result<()> {
+/// The tables first: whatever fails after them, the numbers were shown.
+fn publish(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
     let mut tables = Vec::new();
-    servemark::write_tables(log, scoring, &mut tables)?;
+    scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
+    if let Some(path) = &output.result_file {
+        let appended = scores.append_result(output.details, path);
+        appended.with_context(|| cannot_append("the result", path))?;
+    }
+    if let Some(path) = &output.steady_state_file {
+        let appended = scores.append_steady_state(path);
+        if !appended.with_context(|| cannot_append("the steady state", path))? {
+            screen::complain("There is no steady state to write of: no request succeeded.");
+        }
+    }
     Ok(())
 }
 
-fn append(log: &RunLog, scoring: &ScoringSpec, details: bool, path: &Path) -> anyhow::Result<()> {
-    servemark::append_result(log, scoring, details, path)
-        .with_context(|| format!("cannot append the result to {}", path.display()))
+fn cannot_append(what: &str, path: &Path) -> String {
+    format!("cannot append {what} to {}", path.display())
 }
 
 /// A run that did not come to its report knows its code; all else is the machine's or the user's.

@@ -11,7 +11,7 @@ use servemark::mock::MockSpec;
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
-use servemark::{RunContext, execute, write_tables};
+use servemark::{RunContext, Scores, execute};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let server = MockSpec::new(Duration::from_millis(50), Duration::from_millis(10));
@@ -26,6 +26,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         LoadSpec::new(ArrivalSpec::at_rate(100.0)?),
     );
     let run = execute(&plan, &RunContext::new(Arc::new(NoProgress)))?;
-    write_tables(&run.log, &plan.scoring, &mut stdout())?;
+    Scores::of(&run.log, &plan.scoring).write_tables(&mut stdout())?;
     Ok(())
 }

@@ -26,18 +26,10 @@ pub(crate) async fn ask(
     footer.client = Some(measured.cost);
     footer.interrupted = context.stop.signal().is(Stop::Drain);
     footer.truth = load.by_turn(server.take_truth());
-    match server.control.server_info().await {
-        Ok(info) => {
-            footer.accept_length = info.accept_length().filter(|_| plan.backend.is_sglang());
-            footer.server_info = Some(info.value().clone());
-        }
-        // Only SGLang's servers have this route.
-        Err(error) if plan.backend.is_sglang() => {
-            let reason = error.to_string();
-            context.tell(&News::Missed { what: "ask the server about itself", reason });
-        }
-        Err(_) => {}
-    }
+    let info = server.info(plan, context).await;
+    footer.server_info = info.as_ref().map(|info| info.value().clone());
+    let accept_length = info.and_then(|info| info.accept_length());
+    footer.accept_length = accept_length.filter(|_| plan.backend.is_sglang());
     footer
 }
 

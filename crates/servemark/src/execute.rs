@@ -45,7 +45,9 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let tokenizer = discover::tokenizer(&files.tokenizer)?;
     let (tokens, run) = (tokenizer.as_ref(), clock_started);
     let load = draw::load(&files.plan, context, &server, tokens, run)?;
-    let header = facts::header(clock_started, plan, &server, &names, &load);
+    let mut header = facts::header(clock_started, plan, &server, &names, &load);
+    let before = async { Ok(server.before(plan, context).await) };
+    header.server_info = context.unless_stopped(before).await?;
     let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };
     let measured = stage.perform(clock, &journal).await?;

@@ -1,8 +1,8 @@
 //! Servemark, embedded: execute a benchmark plan, or compose the crates yourself.
 //!
 //! [`execute`] runs a whole [`BenchPlan`](plan::BenchPlan): it waits for the server, draws the
-//! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`write_tables`]
-//! scores. The parts are re-exported under their own names for a harness of one's own.
+//! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`Scores`]
+//! turns into tables. The parts are re-exported under their own names for a harness of one's own.
 //!
 //! # A backend of one's own
 //!
@@ -106,7 +106,7 @@ pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
-pub use score::{append_result, scoring_of, verdict, write_tables};
+pub use score::{Scores, scoring_of, verdict};
 pub use stop_key::stop_on_ctrl_c;
 
 pub use servemark_backends as backends;

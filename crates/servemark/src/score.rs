@@ -1,5 +1,6 @@
-//! A log, scored: tables for a person, a line for a file, and a verdict for the shell.
+//! A log, scored: tables for a person, lines for files, and a verdict for the shell.
 
+use std::cell::OnceCell;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,37 +8,92 @@ use std::path::Path;
 use servemark_core::RunLog;
 use servemark_metrics::{MetricPolicy, Metrics};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
-use servemark_report::{Layout as Format, Report, ReportFormat, SglangOptions};
+use servemark_report::{
+    Layout as Format, Report, ReportFormat, SglangOptions, SteadyStateLine, ThroughputPlots,
+};
 
 use crate::ExitCode;
 
-/// Writes the tables that are asked for, in their order.
+/// A log with its scores. Each is made when the first report needs it, and only once.
 ///
-/// It is a function of the log and nothing else: the same log gives the same bytes, during its run
-/// and years after.
-pub fn write_tables(log: &RunLog, scoring: &ScoringSpec, out: &mut dyn Write) -> io::Result<()> {
-    for layout in &scoring.layouts {
-        let (policy, format) = definitions(*layout, options(scoring));
-        write(log, policy, scoring, format.table().as_ref(), out)?;
-    }
-    Ok(())
+/// They are a function of the log and nothing else: the same log gives the same bytes, during its
+/// run and years after.
+#[derive(Debug)]
+pub struct Scores<'a> {
+    log: &'a RunLog,
+    scoring: &'a ScoringSpec,
+    sglang: OnceCell<Metrics>,
+    native: OnceCell<Metrics>,
 }
 
-/// Appends the line of SGLang's result file, with an entry for every request if `details` are
-/// wanted.
-pub fn append_result(
-    log: &RunLog,
-    scoring: &ScoringSpec,
-    details: bool,
-    path: &Path,
-) -> io::Result<()> {
-    let options = options(scoring);
-    let options = if details { options.with_output_details() } else { options };
-    let (policy, format) = definitions(Layout::Sglang, options);
-    let mut line = Vec::new();
-    write(log, policy, scoring, format.document().as_ref(), &mut line)?;
-    // One write, so that programs which share the file do not share a line.
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(&line)
+impl<'a> Scores<'a> {
+    /// A log, to be scored as `scoring` says.
+    pub fn of(log: &'a RunLog, scoring: &'a ScoringSpec) -> Self {
+        Self { log, scoring, sglang: OnceCell::new(), native: OnceCell::new() }
+    }
+
+    /// Writes the tables that are asked for, in their order, after the plots if there are to be
+    /// any.
+    pub fn write_tables(&self, out: &mut dyn Write) -> io::Result<()> {
+        let first = self.scoring.layouts.first().filter(|_| self.scoring.plots);
+        first.map_or(Ok(()), |layout| self.write(*layout, &ThroughputPlots, out))?;
+        for layout in &self.scoring.layouts {
+            let format = match layout {
+                Layout::Sglang => Format::Sglang(self.options()),
+                _ => Format::Native,
+            };
+            self.write(*layout, format.table().as_ref(), out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the line of SGLang's result file, with an entry for every request if `details` are
+    /// wanted.
+    pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
+        let options = self.options();
+        let options = if details { options.with_output_details() } else { options };
+        self.append(Format::Sglang(options).document().as_ref(), path)
+    }
+
+    /// Appends the line of SGLang's steady-state file. Says whether there was a steady state to
+    /// write of.
+    pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
+        let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
+        self.append(&SteadyStateLine, path).map(|()| is_found)
+    }
+
+    /// One write, so that programs which share the file do not share a line.
+    fn append(&self, format: &dyn ReportFormat, path: &Path) -> io::Result<()> {
+        let mut line = Vec::new();
+        self.write(Layout::Sglang, format, &mut line)?;
+        OpenOptions::new().create(true).append(true).open(path)?.write_all(&line)
+    }
+
+    fn write(
+        &self,
+        layout: Layout,
+        format: &dyn ReportFormat,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        format.write(&Report::new(self.log, self.metrics(layout)), out)
+    }
+
+    fn metrics(&self, layout: Layout) -> &Metrics {
+        let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
+            Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
+            _ => (&self.native, MetricPolicy::native),
+        };
+        let asked = |policy: MetricPolicy| {
+            let slos = self.scoring.slos.iter().copied();
+            policy.with_slos(slos).with_steady_state(self.scoring.steady_state)
+        };
+        cell.get_or_init(|| Metrics::score(self.log, &asked(policy())))
+    }
+
+    fn options(&self) -> SglangOptions {
+        let options = SglangOptions::default();
+        if self.scoring.cache_report { options.with_cache_report() } else { options }
+    }
 }
 
 /// How a log was to be scored when it was made.
@@ -54,28 +110,4 @@ pub fn verdict(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     let failed = log.measured().filter(|record| !record.is_success()).count();
     let share = failed as f64 / all.max(1) as f64;
     if share > scoring.tolerated_failures { ExitCode::TooManyFailed } else { ExitCode::Ok }
-}
-
-fn options(scoring: &ScoringSpec) -> SglangOptions {
-    let options = SglangOptions::default();
-    if scoring.cache_report { options.with_cache_report() } else { options }
-}
-
-fn definitions(layout: Layout, options: SglangOptions) -> (MetricPolicy, Format) {
-    match layout {
-        Layout::Sglang => (MetricPolicy::sglang(), Format::Sglang(options)),
-        _ => (MetricPolicy::native(), Format::Native),
-    }
-}
-
-fn write(
-    log: &RunLog,
-    policy: MetricPolicy,
-    scoring: &ScoringSpec,
-    format: &dyn ReportFormat,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let policy = policy.with_slos(scoring.slos.iter().copied());
-    let metrics = Metrics::score(log, &policy);
-    format.write(&Report::new(log, &metrics), out)
 }

@@ -1,6 +1,7 @@
 //! Whoever is asked: a server that runs already, or the simulator, started for the run.
 
-use servemark_client::{Capacity, ServerControl, Target, TargetSpec, raise_nofile};
+use serde_json::Value;
+use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
 use servemark_core::{MonotonicClock, Truth};
 use servemark_mock::MockServer;
 use servemark_plan::{BenchPlan, ServerSpec};
@@ -43,6 +44,26 @@ impl Server {
     /// Whether it is the simulator.
     pub(crate) fn is_simulated(&self) -> bool {
         self.simulator.is_some()
+    }
+
+    /// What the server says of itself before the run. Only SGLang's have a route for it.
+    pub(crate) async fn before(&self, plan: &BenchPlan, context: &RunContext) -> Option<Value> {
+        if !plan.backend.is_sglang() {
+            return None;
+        }
+        self.info(plan, context).await.map(|info| info.value().clone())
+    }
+
+    /// What the server says of itself, if it has a route for it.
+    pub(crate) async fn info(&self, plan: &BenchPlan, context: &RunContext) -> Option<ServerInfo> {
+        let told = self.control.server_info().await;
+        if let Err(error) = told.as_ref()
+            && plan.backend.is_sglang()
+        {
+            let reason = error.to_string();
+            context.tell(&News::Missed { what: "ask the server about itself", reason });
+        }
+        told.ok()
     }
 
     /// What the simulator really did since the truth was last taken.

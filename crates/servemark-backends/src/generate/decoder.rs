@@ -25,6 +25,7 @@ pub struct GenerateDecoder {
 struct Progress {
     tokens: TokenCounter,
     text: RunningText,
+    verify_steps: Option<u32>,
 }
 
 impl GenerateDecoder {
@@ -54,6 +55,9 @@ impl GenerateDecoder {
         out: &mut dyn Sink,
     ) -> Result<(), RequestError> {
         self.output(index, part, out);
+        if let Some(steps) = part.meta_info.as_ref().and_then(|info| info.spec_verify_ct) {
+            self.answer.choice(index).verify_steps = Some(steps);
+        }
         if let Some(usage) = self.usage(part).and_then(believable) {
             out.usage(usage);
         }
@@ -87,7 +91,15 @@ impl GenerateDecoder {
         let output = info.completion_tokens.map(|_| totals.fold(0, u32::saturating_add));
         let details = part.cached().map(Cached::details);
         let usage = Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens);
-        Some(usage.with_cached_details(details))
+        Some(usage.with_cached_details(details).with_verify_steps(self.verify_steps()))
+    }
+}
+
+impl GenerateDecoder {
+    /// The steps of every choice that has told of its own.
+    fn verify_steps(&self) -> Option<u32> {
+        let known = self.answer.choices().filter_map(|choice| choice.verify_steps);
+        known.reduce(u32::saturating_add)
     }
 }
 

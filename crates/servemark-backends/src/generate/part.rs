@@ -30,6 +30,7 @@ pub(super) struct MetaInfo<'a> {
     pub(super) cached_tokens: Option<u32>,
     #[serde(borrow)]
     pub(super) cached_tokens_details: Option<Cached<'a>>,
+    pub(super) spec_verify_ct: Option<u32>,
     #[serde(borrow)]
     finish_reason: Option<FinishReason<'a>>,
 }

@@ -44,16 +44,30 @@ impl<'a> Chunk<'a> {
         let total = details.map(|details| details.total());
         let cached = total.or(wire.and_then(WireUsage::cached_tokens));
         let counts = wire.map(|wire| Usage::new(wire.prompt_tokens, wire.completion_tokens));
-        if counts.is_none() && cached.is_none() {
+        let steps = self.verify_steps();
+        if counts.is_none() && cached.is_none() && steps.is_none() {
             return None;
         }
-        Some(counts.unwrap_or_default().with_cached(cached).with_cached_details(details))
+        let usage = counts.unwrap_or_default().with_cached(cached).with_cached_details(details);
+        Some(usage.with_verify_steps(steps))
     }
 
     /// Where cached tokens were, which SGLang adds when it was asked with
     /// `return_cached_tokens_details`.
     pub(super) fn cached(&self) -> Option<&Cached<'a>> {
         self.sglext.as_ref()?.cached_tokens_details.as_ref()
+    }
+
+    /// The steps of speculative decoding, which SGLang adds when it was asked with
+    /// `return_spec_tokens_details`.
+    fn verify_steps(&self) -> Option<u32> {
+        match self.sglext.as_ref()?.spec_tokens_details.as_ref()? {
+            SpecDetails::One(choice) => choice.spec_verify_ct,
+            SpecDetails::Each(choices) => {
+                let steps = choices.iter().filter_map(|choice| choice.spec_verify_ct);
+                steps.reduce(u32::saturating_add)
+            }
+        }
     }
 
     /// What it adds to the output. `None` for a role alone, an empty text, counts alone.
@@ -185,4 +199,18 @@ struct PromptDetails {
 struct SglangExtension<'a> {
     #[serde(borrow)]
     cached_tokens_details: Option<Cached<'a>>,
+    spec_tokens_details: Option<SpecDetails>,
+}
+
+/// Of the only choice, or of each.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum SpecDetails {
+    Each(Vec<SpecOfChoice>),
+    One(SpecOfChoice),
+}
+
+#[derive(Debug, Deserialize)]
+struct SpecOfChoice {
+    spec_verify_ct: Option<u32>,
 }

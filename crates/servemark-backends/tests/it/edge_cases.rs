@@ -327,6 +327,20 @@ fn generate_tells_where_cached_tokens_were() {
 }
 
 #[test]
+fn steps_of_speculative_decoding_are_told() {
+    let part = r#"{"text":"abc","meta_info":{"prompt_tokens":9,"completion_tokens":3,"spec_verify_ct":2}}"#;
+    let usage = Usage::new(Some(9), Some(3)).with_verify_steps(Some(2));
+    assert_eq!(check_generate(&[part], &[("abc", Some(3))]).usage, Some(usage));
+    for details in [r#"{"spec_verify_ct":5}"#, r#"[{"spec_verify_ct":2},{"spec_verify_ct":3}]"#] {
+        let body = format!(
+            r#"{{"choices":[{{"text":"a"}}],"sglext":{{"spec_tokens_details":{details}}}}}"#
+        );
+        let reading = check_document(Route::Completions, &body, (&["a"], Ok(())));
+        assert_eq!(reading.usage, Some(Usage::default().with_verify_steps(Some(5))));
+    }
+}
+
+#[test]
 fn cached_tokens_are_told_without_details() {
     let body = r#"{"choices":[{"text":"a"}],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}"#;
     let reading = check_document(Route::Completions, body, (&["a"], Ok(())));

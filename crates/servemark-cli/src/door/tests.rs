@@ -1,3 +1,5 @@
+use servemark_plan::ScoringSpec;
+
 use super::*;
 
 fn read(line: &str) -> Result<Invocation, UsageError> {
@@ -25,6 +27,22 @@ fn the_command_that_is_run_already() {
     check_sglang("python3 -m sglang.benchmark.serving --num-prompts 7");
     check_sglang("/usr/bin/python3.12 -u -OO -m sglang.bench_serving --num-prompt=7");
     check_sglang("bench-serving --num-prompts 7");
+}
+
+#[test]
+fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
+    let line = "python3 -m sglang.benchmark.steady_state_serving --num-prompts 7";
+    refuses(line, "the following arguments are required: --steady-state-concurrency-ratio");
+    refuses(
+        &format!("{line} --steady-state-concurrency-ratio 1.5"),
+        "--steady-state-concurrency-ratio must be in (0, 1]",
+    );
+    check_sglang(&format!("{line} --steady-state-concurrency-ratio 0.8"));
+    // Its own two flags are never abbreviated.
+    refuses(
+        &format!("{line} --steady-state-concurrency 0.8"),
+        "unrecognized arguments: --steady-state-concurrency 0.8",
+    );
 }
 
 #[test]
@@ -77,6 +95,20 @@ fn a_run_that_is_over_is_scored() {
     assert_eq!(args.run_log.to_str(), Some("run.jsonl"));
     assert_eq!((args.layouts.len(), args.slos.len(), args.details), (1, 2, false));
     assert_eq!(args.result_file.unwrap().to_str(), Some("r.jsonl"));
+}
+
+#[test]
+fn a_score_adds_to_what_the_run_was_scored_by() {
+    let line = "score run.jsonl --steady-state-concurrency-ratio 0.5 --plot-throughput \
+                --steady-state-output-file s.jsonl";
+    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let mut of_run = ScoringSpec::default();
+    of_run.cache_report = true;
+    let scoring = args.scoring(of_run);
+    assert_eq!(scoring.steady_state.map(f64::from), Some(0.5));
+    assert!(scoring.plots && scoring.cache_report && scoring.slos.is_empty());
+    assert_eq!(scoring.layouts, ScoringSpec::default().layouts);
+    assert_eq!(args.output().steady_state_file.unwrap().to_str(), Some("s.jsonl"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use servemark_backends::BackendName;
 use servemark_core::JsonObject;
+use servemark_metrics::ConcurrencyRatio;
 use servemark_plan::{OutputSpec, ScoringSpec};
 use servemark_report::ResultFileName;
 
@@ -20,6 +21,10 @@ pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
     scoring.layouts.clone_from(&args.own.layout);
     scoring.cache_report = args.output.cache_report;
+    scoring.plots = args.output.plot_throughput;
+    let ratio = args.own.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
+    scoring.steady_state =
+        ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
     if let Some(share) = args.own.tolerate_failures {
         if !(0.0..=1.0).contains(&share) {
             let why = format!("must lie in 0 to 1, not {share}");
@@ -43,6 +48,7 @@ pub(super) fn output(
         None => result_file(args, environment.now())?,
     });
     output.details = args.output.output_details;
+    output.steady_state_file = args.own.steady_state_output_file.as_ref().map(Into::into);
     Ok(output)
 }
 

@@ -124,6 +124,12 @@ const SCOPES: &[Scope] = &[
         owner: Owner::Ours,
     },
     Scope {
+        flags: &["--steady-state-output-file"],
+        in_use: |scene| scene.given.is("--steady-state-concurrency-ratio"),
+        when: "without --steady-state-concurrency-ratio",
+        owner: Owner::Ours,
+    },
+    Scope {
         flags: &["--bad-lines"],
         in_use: |scene| scene.reads_lines(),
         when: "beyond --dataset-name custom and openai",

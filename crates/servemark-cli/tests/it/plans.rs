@@ -109,12 +109,15 @@ fn no_flag_at_all() {
           "native"
         ],
         "cache_report": false,
+        "plots": false,
+        "steady_state": null,
         "tolerated_failures": 0.9999999999999998
       },
       "output": {
         "run_log": "servemark_sglang_20260704_090500.runlog.jsonl",
         "result_file": "sglang_0704_1000_sharegpt.jsonl",
-        "details": false
+        "details": false,
+        "steady_state_file": null
       },
       "echo": {
         "tag": null,
@@ -257,6 +260,19 @@ fn where_results_go() {
     .output.details = true
     .echo.tag = "night"
     .echo.max_concurrency = 0
+    "#);
+}
+
+#[test]
+fn what_is_made_of_the_run() {
+    let line = "--cache-report --plot-throughput --steady-state-concurrency-ratio=0.8 \
+                --steady-state-output-file steady.jsonl --goodput ttft:500";
+    insta::assert_snapshot!(differences(line), @r#"
+    .scoring.slos = [{"metric":"ttft","limit_ms":500.0}]
+    .scoring.cache_report = true
+    .scoring.plots = true
+    .scoring.steady_state = 0.8
+    .output.steady_state_file = "steady.jsonl"
     "#);
 }
 

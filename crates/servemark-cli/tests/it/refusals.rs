@@ -27,10 +27,6 @@ fn what_is_not_built_is_named_with_its_value() {
     ] {
         refuses(line, &format!("{what} is not built yet"));
     }
-    refuses(
-        "--plot-throughput",
-        "--plot-throughput is not built yet; the run log holds what there is to plot",
-    );
 }
 
 #[test]
@@ -64,6 +60,10 @@ fn numbers_that_cannot_be() {
         "--sharegpt-output-len 3",
         "--sharegpt-output-len cannot be used: a fixed output of 3 tokens is too small; ask for 4 \
          or more",
+    );
+    refuses(
+        "--steady-state-concurrency-ratio 0",
+        "--steady-state-concurrency-ratio must be in (0, 1]",
     );
     refuses("--temperature nan", "--temperature must be a finite number, not NaN");
     refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
@@ -123,6 +123,10 @@ fn flags_of_ours_without_effect() {
     refuses(
         "--simulate --port 8000",
         "--port has no effect with --simulate, which starts a server of its own",
+    );
+    refuses(
+        "--steady-state-output-file s.jsonl",
+        "--steady-state-output-file has no effect without --steady-state-concurrency-ratio",
     );
     refuses("--simulate --http2", "--http2 has no effect with --simulate");
     refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");

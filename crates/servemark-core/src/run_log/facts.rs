@@ -19,6 +19,9 @@ pub struct Header {
     pub host: HostFacts,
     /// What a score or a report needs to know of the plan.
     pub facts: RunFacts,
+    /// The server's description of itself before it was asked for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_info: Option<serde_json::Value>,
     /// The whole plan, enough to run it again. No secret is in it.
     pub plan: serde_json::Value,
 }
@@ -35,6 +38,7 @@ impl Header {
             clock_started_unix_ns,
             host: HostFacts::of_this_machine(),
             facts,
+            server_info: None,
             plan,
         }
     }
@@ -109,10 +113,10 @@ pub struct Footer {
     /// What the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,
-    /// The server's description of itself.
+    /// The server's description of itself after the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
-    /// The mean accepted length of speculative decoding, by the server.
+    /// The mean accepted length of speculative decoding since the server's start, by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_length: Option<f64>,
     /// Each measured request's output, counted again with our tokenizer.

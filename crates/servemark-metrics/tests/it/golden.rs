@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use servemark_core::{
-    Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Recorder, RequestError,
-    RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
+    CachedDetails, Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Planned, Recorder,
+    RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
 };
 use servemark_metrics::{MetricPolicy, RequestScore, Slo, SloMetric};
 
@@ -42,6 +42,33 @@ pub(crate) struct Row {
     pub(crate) text: u32,
     #[serde(rename = "vision_prompt_len")]
     pub(crate) vision: u32,
+    /// How many requests a conversation is.
+    pub(crate) rounds: Option<usize>,
+}
+
+impl Row {
+    /// What is planned for each of its requests. The peer counts no input for conversations, so
+    /// that is what its numbers are made of.
+    fn requests(&self) -> impl Iterator<Item = Planned> {
+        let mut planned = Planned::default();
+        planned.output_tokens = self.output;
+        if self.rounds.is_none() {
+            planned.prompt_tokens = self.prompt;
+            planned.text_tokens = self.text;
+            planned.vision_tokens = self.vision;
+        }
+        std::iter::repeat_n(planned, self.rounds.unwrap_or(1))
+    }
+}
+
+/// What the peer's steady-state wrapper made of a run.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SteadyGolden {
+    /// Each request's output by the tokenizer of the recording.
+    pub(crate) retokenized: Vec<u32>,
+    /// Its results for several shares of the peak concurrency: `ratio` and either `console` and
+    /// `jsonl` or `error`.
+    pub(crate) results: Vec<JsonObject>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,6 +86,14 @@ pub(crate) struct Output {
     pub(crate) prompt: u32,
     pub(crate) error: String,
     pub(crate) cached_tokens: u32,
+    cached_tokens_details: Option<CachedPlaces>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CachedPlaces {
+    #[serde(flatten)]
+    places: CachedDetails,
+    storage_backend: Option<String>,
 }
 
 impl Golden {
@@ -91,8 +126,8 @@ impl Golden {
 
     /// The run as we would have recorded it, rounded to nanoseconds.
     pub(crate) fn log(&self) -> RunLog {
-        let outputs = self.rows.iter().zip(&self.outputs).enumerate();
-        let records = outputs.map(|(index, (row, output))| self.record(index, row, output));
+        let outputs = self.rows.iter().flat_map(Row::requests).zip(&self.outputs).enumerate();
+        let records = outputs.map(|(index, (planned, output))| self.record(index, planned, output));
         let started = self.outputs.iter().map(|output| output.start_time);
         let mut footer = Footer::default();
         footer.ended = stamp(started.fold(f64::INFINITY, f64::min))
@@ -149,10 +184,16 @@ impl Golden {
         keys.split_whitespace().map(|key| (key.to_owned(), value(key))).collect()
     }
 
-    fn record(&self, index: usize, row: &Row, output: &Output) -> RequestRecord {
-        let mut sample = Sample::new("", row.prompt, row.output);
-        sample.text_tokens = row.text;
-        sample.vision_tokens = row.vision;
+    /// What the peer's steady-state wrapper made of the run.
+    pub(crate) fn steady_state(&self) -> SteadyGolden {
+        let path = "/../../fixtures/sglang/steady_state.json";
+        let text = fs::read(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let mut all: BTreeMap<String, SteadyGolden> = serde_json::from_slice(&text).unwrap();
+        all.remove(&self.name).expect(&self.name)
+    }
+
+    fn record(&self, index: usize, planned: Planned, output: &Output) -> RequestRecord {
+        let sample = Sample::new("", planned.prompt_tokens, planned.output_tokens);
         let due = stamp(output.start_time);
         let end = stamp(output.start_time + output.latency);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
@@ -160,12 +201,18 @@ impl Golden {
         self.stream(&mut recorder, output);
         let completion = Some(output.tokens).filter(|_| self.backend_has_usage());
         let usage = Usage::new(Some(output.prompt), completion);
-        recorder.at(end).usage(usage.with_cached(Some(output.cached_tokens)));
+        let details = output.cached_tokens_details.as_ref();
+        let usage = usage.with_cached(Some(output.cached_tokens));
+        recorder.at(end).usage(usage.with_cached_details(details.map(|details| details.places)));
+        if let Some(name) = details.and_then(|details| details.storage_backend.as_deref()) {
+            recorder.at(end).cache_storage(name);
+        }
         recorder.body(end, 1);
         let failure = || RequestError::new(ErrorKind::Status, output.error.as_str());
         let outcome = output.success.then(Finish::default).ok_or_else(failure);
         let mut record = recorder.finish(outcome, end);
         record.text.clone_from(&output.generated_text);
+        record.planned = planned;
         record
     }
 
@@ -191,14 +238,10 @@ impl Golden {
         !self.backend.ends_with("sglang") && !self.backend.ends_with("native")
     }
 
-    /// The fixture knows the run's total and not each request's, so the first success has it all.
     fn retokenized(&self) -> Vec<Retokenized> {
-        let total = self.metrics.as_ref().and_then(|m| m["total_output_retokenized"].as_u64());
-        let first = self.outputs.iter().position(|output| output.success);
-        let tokens = |index| total.filter(|_| Some(index) == first).unwrap_or_default() as u32;
-        let indices = 0..self.outputs.len();
-        indices
-            .map(|index| Retokenized::new((index, 0), tokens(index), self.pieces(index)))
+        let counts = self.steady_state().retokenized.into_iter().enumerate();
+        counts
+            .map(|(index, count)| Retokenized::new((index, 0), count, self.pieces(index)))
             .collect()
     }
 

@@ -5,3 +5,4 @@
 mod golden;
 mod peer;
 mod policies;
+mod steady_state;

@@ -5,10 +5,6 @@ use servemark_metrics::{Metrics, Summary};
 
 use crate::golden::Golden;
 
-/// Conversations: the peer counts no input for them (a known defect of it) and we record turns as
-/// requests.
-const NOT_OURS: [&str; 1] = ["multi_turn"];
-
 #[test]
 fn every_number_is_the_peers_bit_for_bit() {
     compare(exactly, |key, actual, expected| {
@@ -39,10 +35,10 @@ fn as_recorded(golden: &Golden) -> Metrics {
 
 fn compare(score: fn(&Golden) -> Metrics, check: impl Fn(&str, f64, f64)) {
     let mut compared = 0;
-    for golden in Golden::all().iter().filter(|golden| !NOT_OURS.contains(&&*golden.name)) {
+    for golden in Golden::all() {
         let Some(expected) = &golden.metrics else { continue };
         assert!(golden.console.is_some() && golden.jsonl.is_some(), "recorded by halves");
-        let actual = by_the_peers_names(&score(golden));
+        let actual = by_the_peers_names(&score(&golden));
         for (key, value) in expected.iter().filter(|(key, _)| !is_unprinted(key)) {
             let name = format!("{} {key}", golden.name);
             check(&name, actual[key].as_f64().unwrap(), value.as_f64().unwrap());

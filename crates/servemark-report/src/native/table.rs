@@ -5,8 +5,8 @@ use std::io;
 
 use servemark_core::{ArrivalClock, RunFacts};
 use servemark_metrics::{
-    Completeness, Deviation, FailureGroup, Goodput, Metrics, Percentile, Rates, Summary,
-    TokenTotals, TruthComparison,
+    AcceptLength, Completeness, Deviation, FailureGroup, Goodput, Metrics, Percentile, Rates,
+    SteadyState, Summary, TokenTotals, TruthComparison,
 };
 
 use crate::table::{Line, Style, Table};
@@ -26,10 +26,14 @@ impl ReportFormat for NativeTable {
         outcome(&mut table, metrics);
         throughput(&mut table, metrics);
         tokens(&mut table, &metrics.tokens);
+        accept_length(&mut table, metrics.accept_length);
         latencies(&mut table, metrics);
         load(&mut table, metrics);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
+        }
+        if let Some(steady) = &metrics.steady_state {
+            self::steady(&mut table, steady);
         }
         if let Some(truth) = &metrics.truth {
             self::truth(&mut table, truth);
@@ -134,6 +138,18 @@ fn tokens(table: &mut Table, tokens: &TokenTotals) {
     table.row("  counted by", sources(tokens));
     table.row("  retokenized", count(tokens.output_retokenized));
     table.row("  pieces by", pieces(tokens));
+}
+
+/// The run's own, else what the server has seen since it was started.
+fn accept_length(table: &mut Table, accept_length: AcceptLength) {
+    let told = match (accept_length.of_run, accept_length.since_start) {
+        (Some(length), _) => {
+            format!("{length:.2}, this run ({} requests)", accept_length.requests)
+        }
+        (None, Some(length)) => format!("{length:.2}, the server's average since its start"),
+        (None, None) => return,
+    };
+    table.row("accept length", told);
 }
 
 fn input(tokens: &TokenTotals) -> String {
@@ -277,6 +293,26 @@ fn goodput(table: &mut Table, goodput: &Goodput) {
         let label = format!("{} <= {} ms", result.slo.metric.name(), result.slo.limit_ms);
         table.row(&label, percent(result.attainment));
     }
+}
+
+fn steady(table: &mut Table, steady: &SteadyState) {
+    table.section("Steady state");
+    table.row("in flight, at least", least_in_flight(steady));
+    table.row("from, to", format!("{:.3} s, {:.3} s", steady.window_start, steady.window_end));
+    table.row("duration", unit(Some(steady.duration), "s"));
+    table.row("completed", steady.completed);
+    table.row("in flight, mean", number(Some(steady.average_concurrency)));
+    table.row("input tokens", unit(Some(steady.input_throughput), "/s"));
+    table.row("output tokens", unit(Some(steady.output_throughput), "/s"));
+    table.row("  retokenized", unit(steady.output_throughput_retokenized, "/s"));
+    let peak = unit(Some(steady.peak_output_throughput), "output tokens");
+    table.row("fullest second", peak);
+}
+
+fn least_in_flight(steady: &SteadyState) -> String {
+    let percent = steady.concurrency_ratio.get() * 100.0;
+    let (least, peak) = (steady.concurrency_threshold, steady.peak_concurrency);
+    format!("{least}, {percent} % of the peak of {peak}")
 }
 
 fn truth(table: &mut Table, truth: &TruthComparison) {

@@ -4,11 +4,12 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::Value;
-use servemark_core::{JsonObject, RequestRecord, RunFacts};
+use servemark_core::{JsonObject, RequestRecord, RunFacts, RunLog};
 use servemark_metrics::{Completeness, Goodput, Metrics, RequestScore, SloResult, Summary};
 use servemark_pyjson::{Text, to_writer};
 
-use super::{CacheTotals, SglangOptions};
+use super::SglangOptions;
+use super::cache::{self, CacheTotals};
 use crate::{Report, ReportFormat};
 
 /// SGLang's result line, to be appended to a file.
@@ -28,11 +29,11 @@ impl ReportFormat for SglangLine {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let mut numbers = numbers(report);
         if self.options.cache_report {
-            numbers.put("cache_report", cache(&CacheTotals::of(report.log)));
+            numbers.put("cache_report", CacheTotals::of(report.log).json());
         }
         let line = Line {
             numbers: numbers.0,
-            details: self.options.output_details.then(|| Details::of(report)),
+            details: self.options.output_details.then(|| Details::of(report, self.options)),
             incomplete: incomplete(report.metrics),
         };
         to_writer(&line, Text::Ascii, &mut *out)?;
@@ -60,10 +61,29 @@ struct Details<'a> {
     itls: Vec<&'a [f64]>,
     generated_texts: Vec<&'a str>,
     errors: Vec<&'a str>,
+    #[serde(flatten)]
+    cached: Option<CachedTokens>,
+}
+
+/// The cached tokens of each request, and where they were.
+#[derive(Serialize)]
+struct CachedTokens {
+    cached_tokens: Vec<u32>,
+    cached_tokens_details: Vec<Value>,
+}
+
+impl CachedTokens {
+    fn of(log: &RunLog) -> Self {
+        let count = |record: &RequestRecord| record.usage.and_then(|usage| usage.cached_tokens);
+        Self {
+            cached_tokens: log.measured().map(|record| count(record).unwrap_or_default()).collect(),
+            cached_tokens_details: log.measured().map(cache::details).collect(),
+        }
+    }
 }
 
 impl<'a> Details<'a> {
-    fn of(report: &Report<'a>) -> Self {
+    fn of(report: &Report<'a>, options: SglangOptions) -> Self {
         let scores = &report.metrics.scores;
         let text = |record: &'a RequestRecord| if record.is_success() { &*record.text } else { "" };
         let error = |record: &'a RequestRecord| {
@@ -76,6 +96,7 @@ impl<'a> Details<'a> {
             itls: scores.iter().map(|score| score.itl_s.as_slice()).collect(),
             generated_texts: report.log.measured().map(text).collect(),
             errors: report.log.measured().map(error).collect(),
+            cached: options.cache_report.then(|| CachedTokens::of(report.log)),
         }
     }
 }
@@ -160,7 +181,7 @@ fn family(numbers: &mut Numbers, name: &str, summary: &Summary) {
 fn peaks(numbers: &mut Numbers, metrics: &Metrics) {
     let fullest_second = metrics.throughput.peak_output_tokens_per_s as f64;
     numbers.put("concurrency", metrics.concurrency.mean);
-    numbers.put("accept_length", metrics.accept_length);
+    numbers.put("accept_length", metrics.accept_length.since_start);
     numbers.put("max_output_tokens_per_s", fullest_second);
     numbers.put("max_concurrent_requests", metrics.concurrency.peak);
 }
@@ -173,23 +194,6 @@ fn goodput(numbers: &mut Numbers, goodput: &Goodput) {
     numbers.put("request_goodput", goodput.requests_per_s);
     numbers.put("slo_attainment", goodput.attainment);
     numbers.put("slo_attainment_by_metric", by_slo(|result| result.attainment.into()));
-}
-
-fn cache(totals: &CacheTotals) -> Value {
-    serde_json::json!({
-        "total_prompt_tokens": totals.prompt,
-        "total_cached_tokens": totals.cached,
-        "cache_hit_rate_pct": rounded_to_hundredths(totals.hit_rate_percent()),
-        "device_cached_tokens": null,
-        "host_cached_tokens": null,
-        "storage_cached_tokens": null,
-        "storage_backend": null,
-    })
-}
-
-/// As Python's `round(value, 2)`, which rounds the decimal text and not the binary number.
-fn rounded_to_hundredths(value: f64) -> f64 {
-    format!("{value:.2}").parse().unwrap_or(value)
 }
 
 fn incomplete(metrics: &Metrics) -> Option<&'static str> {

@@ -5,7 +5,8 @@ use std::io;
 use servemark_metrics::{Completeness, Goodput, Metrics, Summary};
 use servemark_pyjson::{general, repr};
 
-use super::{CacheTotals, SglangOptions, is_embedding};
+use super::cache::CacheTotals;
+use super::{SglangOptions, is_embedding, steady};
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
@@ -39,7 +40,8 @@ impl ReportFormat for SglangTable {
             cache(&mut table, &CacheTotals::of(report.log));
         }
         table.end();
-        table.write(&SglangStyle, out)
+        table.write(&SglangStyle, out)?;
+        steady::write(report, out)
     }
 }
 
@@ -105,7 +107,7 @@ fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
         table.row("Total token throughput (tok/s):", fixed(rates.total_tokens_per_s));
     }
     table.row("Concurrency:", fixed(metrics.concurrency.mean));
-    if let Some(length) = metrics.accept_length.filter(|&length| length != 0.0) {
+    if let Some(length) = metrics.accept_length.since_start.filter(|&length| length != 0.0) {
         table.row("Accept length:", fixed(Some(length)));
     }
 }
@@ -146,14 +148,26 @@ fn family(table: &mut Table, title: &str, name: &str, summary: &Summary) {
     }
 }
 
-fn cache(table: &mut Table, totals: &CacheTotals) {
+fn cache(table: &mut Table, totals: &CacheTotals<'_>) {
     table.section("Cache Hit Details");
     table.row("Total prompt tokens:", totals.prompt);
     table.row("Total cached tokens:", totals.cached);
-    table.cells("Cache hit rate:", vec![format!("{:.1}%", totals.hit_rate_percent())]);
+    let places = totals.rows();
+    for (label, tokens) in &places {
+        table.row(label, tokens);
+    }
+    table.cells("Cache hit rate:", vec![percent(totals.hit_rate_percent())]);
+    for (label, tokens) in &places {
+        let share = *tokens as f64 / totals.cached as f64;
+        table.cells(label, vec![percent(share * 100.0)]);
+    }
 }
 
-fn fixed(value: Option<f64>) -> String {
+fn percent(value: f64) -> String {
+    format!("{value:.1}%")
+}
+
+pub(super) fn fixed(value: Option<f64>) -> String {
     value.map_or_else(absent, |value| format!("{value:.2}"))
 }
 
@@ -162,7 +176,7 @@ fn absent() -> String {
 }
 
 /// Fifty columns, labels in forty of them, values padded to ten.
-struct SglangStyle;
+pub(super) struct SglangStyle;
 
 impl Style for SglangStyle {
     fn line(&self, line: &Line) -> String {

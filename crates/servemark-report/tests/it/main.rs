@@ -7,6 +7,7 @@
 mod golden;
 mod layouts;
 mod peer;
+mod plots;
 
 use servemark_report::{Report, ReportFormat};
 

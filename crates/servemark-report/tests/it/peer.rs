@@ -1,17 +1,10 @@
 //! SGLang's layouts, byte for byte but for what we add on purpose.
 
-use servemark_metrics::Metrics;
-use servemark_report::{Layout, Report, ReportFormat, SglangOptions};
+use servemark_metrics::{ConcurrencyRatio, Metrics};
+use servemark_report::{Layout, Report, ReportFormat, SglangOptions, SteadyStateLine};
 
 use crate::golden::Golden;
 use crate::written;
-
-/// What we do not write as the peer does, and why.
-const GAPS: [(&str, &str); 3] = [
-    ("cache_details", "a record has no device, host and storage parts of the cached tokens"),
-    ("cache_storage_unnamed", "the same"),
-    ("multi_turn", "the peer counts no input for conversations, a known defect of it"),
-];
 
 #[test]
 fn the_table_is_the_peers_but_for_the_failures() {
@@ -40,6 +33,53 @@ fn the_line_is_the_peers_but_for_what_is_no_json() {
     });
 }
 
+#[test]
+fn the_steady_state_is_the_peers() {
+    let mut compared = 0;
+    for golden in Golden::all() {
+        for recorded in golden.steady_state().results {
+            let ratio = recorded["ratio"].as_f64().unwrap();
+            let (table, line) = steady_state(&golden, ratio);
+            let name = format!("{} at {ratio}", golden.name);
+            if let Some(error) = recorded["error"].as_str() {
+                assert!(
+                    table.contains(&format!("\n{error}\n")) && line.is_empty(),
+                    "{name}: {table}"
+                );
+                continue;
+            }
+            let expected = |key: &str| counting_no_input(&golden, recorded[key].as_str().unwrap());
+            assert_eq!(table, expected("console"), "{name}");
+            assert_eq!(line, expected("jsonl"), "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 90, "only {compared} results were compared");
+}
+
+/// The second table of a run, and its line.
+fn steady_state(golden: &Golden, ratio: f64) -> (String, String) {
+    let log = golden.log();
+    let policy = golden.policy().with_steady_state(ConcurrencyRatio::new(ratio).ok());
+    let metrics = Metrics::of_scores(&log, &policy, golden.exact_scores(&log));
+    let report = Report::new(&log, &metrics);
+    let tables = written(&*Layout::Sglang(SglangOptions::default()).table(), &report);
+    let second = tables.find("\n============== Steady-State Result").expect("a second table");
+    (tables[second..].to_owned(), written(&SteadyStateLine, &report))
+}
+
+/// The peer does not know the input of conversations; these recordings have none.
+fn counting_no_input(golden: &Golden, text: &str) -> String {
+    if golden.rows.iter().all(|row| row.rounds.is_none()) {
+        return text.to_owned();
+    }
+    let row = |label: &str, value: &str| format!("{label:<40} {value:<10}\n");
+    let [count, rate] = ["Input tokens:", "Input token throughput (tok/s):"];
+    text.replace(&row(rate, "N/A"), &format!("{}{}", row(count, "0"), row(rate, "0.00")))
+        .replace("\"total_input\": null", "\"total_input\": 0")
+        .replace("\"input_throughput\": null", "\"input_throughput\": 0.0")
+}
+
 fn compare(
     expected: fn(&Golden) -> Option<String>,
     format: fn(Layout) -> Box<dyn ReportFormat>,
@@ -48,20 +88,16 @@ fn compare(
     let mut compared = 0;
     for golden in Golden::all() {
         let Some(expected) = expected(&golden) else { continue };
+        assert!(golden.metrics.is_some(), "{} is recorded by halves", golden.name);
         let log = golden.log();
         let metrics = Metrics::of_scores(&log, &golden.policy(), golden.exact_scores(&log));
         let format = format(Layout::Sglang(options(&golden)));
         let written = written(&*format, &Report::new(&log, &metrics));
         let ours = without_ours(&golden, written);
-        match GAPS.iter().find(|(name, _)| *name == golden.name) {
-            Some((name, reason)) => {
-                assert_ne!(ours, expected, "{name} no longer differs: {reason}");
-            }
-            None => assert_eq!(ours, expected, "{}", golden.name),
-        }
+        assert_eq!(ours, expected, "{}", golden.name);
         compared += 1;
     }
-    assert!(compared >= 29, "only {compared} runs were compared");
+    assert!(compared >= 34, "only {compared} runs were compared");
 }
 
 fn options(golden: &Golden) -> SglangOptions {

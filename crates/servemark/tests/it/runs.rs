@@ -13,7 +13,7 @@ use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
-use servemark::{ExecuteError, ExitCode, Run, RunContext, execute, verdict, write_tables};
+use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, verdict};
 
 pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
@@ -34,7 +34,7 @@ fn run(plan: &BenchPlan) -> Result<Run, ExecuteError> {
 
 fn tables(log: &RunLog, plan: &BenchPlan) -> String {
     let mut out = Vec::new();
-    write_tables(log, &plan.scoring, &mut out).expect("memory takes everything");
+    Scores::of(log, &plan.scoring).write_tables(&mut out).expect("memory takes everything");
     String::from_utf8(out).expect("tables are text")
 }
 
@@ -52,6 +52,12 @@ fn every_backend_runs_from_draw_to_table() {
             assert!(first.since(sent) >= Duration::from_millis(2), "{backend}: before the server");
         }
         let footer = log.footer().unwrap();
+        let before = log.header().server_info.is_some();
+        assert_eq!(
+            (before, footer.server_info.is_some()),
+            (backend.is_sglang(), true),
+            "{backend}"
+        );
         assert_eq!((footer.retokenized.len(), footer.truth.len()), (20, 20), "{backend}");
         assert_eq!(verdict(&log, &plan.scoring), ExitCode::Ok);
         let table = tables(&log, &plan);

@@ -8,6 +8,7 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::sglang) struct OutputArgs {
     /// The file to which a line of results is appended; by default
     /// BACKEND_MMDD_PROMPTS_DATASET.jsonl
@@ -27,6 +28,9 @@ pub(in crate::sglang) struct OutputArgs {
     /// A text of yours that the result repeats
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) tag: Option<String>,
+    /// Plot output tokens and requests in flight, second by second
+    #[arg(long)]
+    pub(in crate::sglang) plot_throughput: bool,
     /// Show no progress bar
     #[arg(long)]
     pub(in crate::sglang) disable_tqdm: bool,

@@ -32,6 +32,13 @@ pub(in crate::sglang) struct OwnArgs {
     /// default anything below 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(in crate::sglang) tolerate_failures: Option<f64>,
+    /// Tell the longest part of the run apart in which this share of its peak concurrency was in
+    /// flight, above 0 and at most 1
+    #[arg(long, value_name = "SHARE", value_parser = python::float)]
+    pub(in crate::sglang) steady_state_concurrency_ratio: Option<f64>,
+    /// The file to which a line about that part is appended
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::sglang) steady_state_output_file: Option<String>,
     /// Print the plan as JSON and stop
     #[arg(long)]
     pub(in crate::sglang) plan_only: bool,

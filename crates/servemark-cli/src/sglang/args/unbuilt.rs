@@ -124,7 +124,6 @@ pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     switch("--use-trace-timestamps")
         .hint("; SGLang 0.5.23 accepts it and sends as if it were not there"),
     switch("--print-requests").hint("; the run log holds every request"),
-    switch("--plot-throughput").hint("; the run log holds what there is to plot"),
     list("--lora-name"),
     choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
     float("--lora-zipf-alpha", "1.5"),

@@ -1,0 +1,224 @@
+//! The steady part of a run: what it yields under its full load, without the ramp at either end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::whole;
+use crate::{MetricsError, RequestScore};
+
+/// The share of the peak concurrency from which on a run counts as steady, above 0 and at most 1.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct ConcurrencyRatio(f64);
+
+impl ConcurrencyRatio {
+    /// A share, if it is one.
+    pub fn new(ratio: f64) -> Result<Self, MetricsError> {
+        let is_share = ratio > 0.0 && ratio <= 1.0;
+        is_share.then_some(Self(ratio)).ok_or(MetricsError::ConcurrencyRatio)
+    }
+
+    /// As a number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for ConcurrencyRatio {
+    type Error = MetricsError;
+
+    fn try_from(ratio: f64) -> Result<Self, MetricsError> {
+        Self::new(ratio)
+    }
+}
+
+impl From<ConcurrencyRatio> for f64 {
+    fn from(ratio: ConcurrencyRatio) -> Self {
+        ratio.0
+    }
+}
+
+/// The longest stretch of a run in which a share of its peak concurrency was in flight, and what it
+/// yielded. The definitions are those of SGLang's `steady_state_serving`; its keys are these, in
+/// this order. Seconds count since the run's clock started.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SteadyState {
+    /// The share that was asked for.
+    pub concurrency_ratio: ConcurrencyRatio,
+    /// Where the stretch begins.
+    pub window_start: f64,
+    /// Where it ends.
+    pub window_end: f64,
+    /// How long it is.
+    pub duration: f64,
+    /// How many requests were in flight at least.
+    pub concurrency_threshold: usize,
+    /// Requests that ended well within it.
+    pub completed: usize,
+    /// Prompt tokens of the requests that were sent within it.
+    pub total_input: u64,
+    /// Those per second.
+    pub input_throughput: f64,
+    /// Output tokens that came within it: of each request the share of its pieces that did.
+    pub total_output: f64,
+    /// The same by our tokenizer; absent if nobody asked it.
+    pub total_output_retokenized: Option<f64>,
+    /// Output tokens per second.
+    pub output_throughput: f64,
+    /// The same by our tokenizer.
+    pub output_throughput_retokenized: Option<f64>,
+    /// Requests in flight on average.
+    pub average_concurrency: f64,
+    /// The most requests in flight at any time of the run.
+    pub peak_concurrency: usize,
+    /// Output tokens of the fullest of its seconds.
+    pub peak_output_throughput: f64,
+}
+
+impl SteadyState {
+    /// The steady part of a run; nothing where no request succeeded in a time above zero.
+    ///
+    /// ```
+    /// use servemark_metrics::{ConcurrencyRatio, SteadyState};
+    ///
+    /// let ratio = ConcurrencyRatio::new(0.8)?;
+    /// assert_eq!(SteadyState::of(&[], ratio), None);
+    /// # Ok::<(), servemark_metrics::MetricsError>(())
+    /// ```
+    pub fn of(scores: &[RequestScore], ratio: ConcurrencyRatio) -> Option<Self> {
+        let successes = scores.iter().filter(|score| score.success && score.latency_s > 0.0);
+        let successes: Vec<&RequestScore> = successes.collect();
+        let window = Window::find(&successes, ratio)?;
+        let per_second = |tokens: f64| tokens / window.duration();
+        let (output, retokenized) = window.output(&successes);
+        let input = window.input(&successes);
+        Some(Self {
+            concurrency_ratio: ratio,
+            window_start: window.start,
+            window_end: window.end,
+            duration: window.duration(),
+            concurrency_threshold: window.threshold,
+            completed: successes.iter().filter(|score| window.holds(end(score))).count(),
+            total_input: input,
+            input_throughput: per_second(input as f64),
+            total_output: output,
+            total_output_retokenized: retokenized,
+            output_throughput: per_second(output),
+            output_throughput_retokenized: retokenized.map(per_second),
+            average_concurrency: per_second(window.time_in_flight(&successes)),
+            peak_concurrency: window.peak,
+            peak_output_throughput: window.fullest_second(&successes),
+        })
+    }
+}
+
+/// The stretch, and the concurrency that chose it.
+struct Window {
+    start: f64,
+    end: f64,
+    threshold: usize,
+    peak: usize,
+}
+
+/// A time during which nothing began or ended.
+#[derive(Clone, Copy)]
+struct Interval {
+    start: f64,
+    end: f64,
+    open: usize,
+}
+
+impl Window {
+    fn find(successes: &[&RequestScore], ratio: ConcurrencyRatio) -> Option<Self> {
+        let intervals = intervals(successes);
+        let peak = intervals.iter().map(|interval| interval.open).max()?;
+        let threshold = whole((peak as f64 * ratio.get()).ceil()).max(1);
+        let is_full = |interval: &Interval| interval.open >= threshold;
+        let runs = intervals.chunk_by(|left, right| is_full(left) == is_full(right));
+        let spans =
+            runs.filter(|run| is_full(&run[0])).map(|run| (run[0].start, run[run.len() - 1].end));
+        // The first of equals.
+        let longer = |best: (f64, f64), span: (f64, f64)| {
+            if span.1 - span.0 > best.1 - best.0 { span } else { best }
+        };
+        let (start, end) = spans.reduce(longer)?;
+        Some(Self { start, end, threshold, peak })
+    }
+
+    fn duration(&self) -> f64 {
+        self.end - self.start
+    }
+
+    fn holds(&self, time: f64) -> bool {
+        (self.start..=self.end).contains(&time)
+    }
+
+    fn input(&self, successes: &[&RequestScore]) -> u64 {
+        let sent = successes.iter().filter(|score| (self.start..self.end).contains(&score.start_s));
+        sent.map(|score| u64::from(score.planned.prompt_tokens)).sum()
+    }
+
+    /// Output tokens by the policy and by our tokenizer.
+    fn output(&self, successes: &[&RequestScore]) -> (f64, Option<f64>) {
+        let (mut output, mut retokenized) = (0.0, None);
+        for score in successes {
+            let share = self.share(score);
+            output += score.output_token_count() as f64 * share;
+            if let Some(tokens) = score.retokenized_tokens {
+                *retokenized.get_or_insert(0.0) += f64::from(tokens) * share;
+            }
+        }
+        (output, retokenized)
+    }
+
+    /// The share of a request's pieces that came within; none of a request without a piece.
+    fn share(&self, score: &RequestScore) -> f64 {
+        let all = score.token_times().count().max(1);
+        score.token_times().filter(|&time| self.holds(time)).count() as f64 / all as f64
+    }
+
+    fn time_in_flight(&self, successes: &[&RequestScore]) -> f64 {
+        let within = |score: &&RequestScore| {
+            (end(score).min(self.end) - score.start_s.max(self.start)).max(0.0)
+        };
+        successes.iter().map(within).sum()
+    }
+
+    /// A piece on the boundary of two seconds belongs to the one that it ends.
+    fn fullest_second(&self, successes: &[&RequestScore]) -> f64 {
+        let mut seconds = BTreeMap::<usize, f64>::new();
+        let last = whole(self.duration().ceil()).max(1) - 1;
+        for score in successes {
+            let pieces = score.token_times().count().max(1) as f64;
+            for time in score.token_times().filter(|&time| self.holds(time)) {
+                let second = whole((time - self.start).ceil()).saturating_sub(1).min(last);
+                *seconds.entry(second).or_default() += score.output_token_count() as f64 / pieces;
+            }
+        }
+        seconds.into_values().fold(0.0, f64::max)
+    }
+}
+
+/// How many requests were in flight, from the first start to the last end. An end and a start at
+/// the same instant change nothing.
+fn intervals(successes: &[&RequestScore]) -> Vec<Interval> {
+    let mut changes: Vec<(f64, isize)> =
+        successes.iter().flat_map(|score| [(score.start_s, 1), (end(score), -1)]).collect();
+    changes.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
+    let moments: Vec<(f64, isize)> = changes
+        .chunk_by(|left, right| left.0.total_cmp(&right.0).is_eq())
+        .map(|at_once| (at_once[0].0, at_once.iter().map(|(_, change)| change).sum()))
+        .collect();
+    let open = moments.iter().scan(0_isize, |open, (_, change)| {
+        *open += change;
+        Some(usize::try_from(*open).unwrap_or_default())
+    });
+    let stretches = moments.windows(2).zip(open);
+    stretches.map(|(pair, open)| Interval { start: pair[0].0, end: pair[1].0, open }).collect()
+}
+
+fn end(score: &RequestScore) -> f64 {
+    score.start_s + score.latency_s
+}
