@@ -44,6 +44,7 @@ const LAYERS: &[(&str, u8)] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
     ("clap", &["servemark-cli", "mock-server"]),
+    ("csv", &["servemark-datasets"]),
     ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),

@@ -45,7 +45,8 @@ pub(crate) fn read_array(
         share_gpt_exchange(record.get())
     });
     let named = records.iter().zip(exchanges).map(|(record, exchange)| {
-        exchange.map_err(|reason| text_file::malformed(path, line_of(record, &text), reason))
+        let line = || text_file::line_of(record.get(), &text);
+        exchange.map_err(|reason| text_file::malformed(path, line(), reason))
     });
     named.filter_map(Result::transpose).collect()
 }
@@ -57,10 +58,4 @@ fn share_gpt_exchange(record: &str) -> Result<Option<Exchange>, String> {
         Some(Value::String(text)) => Ok(text.clone()),
         _ => Err("a turn has no text under \"value\"".to_owned()),
     })
-}
-
-/// The line in which a record of `text` begins.
-fn line_of(record: &RawValue, text: &str) -> usize {
-    let offset = record.get().as_ptr().addr() - text.as_ptr().addr();
-    text_file::line_at(text, offset)
 }

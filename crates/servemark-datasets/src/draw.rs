@@ -25,6 +25,11 @@ impl Draw {
         Self { sessions, summary, skipped: None }
     }
 
+    /// Sessions of one or more requests.
+    pub(crate) fn of_sessions(sessions: Vec<Session>, summary: Summary) -> Self {
+        Self { sessions, summary, skipped: None }
+    }
+
     /// The same draw with a word on what was left out.
     pub(crate) fn skipping(self, skipped: Option<SkippedLines>) -> Self {
         Self { skipped, ..self }
@@ -59,6 +64,14 @@ impl Summary {
         let input = samples.iter().map(|sample| u64::from(sample.prompt_tokens)).sum();
         let output = samples.iter().map(|sample| u64::from(sample.output_tokens)).sum();
         Self::counted(dataset, samples.len(), input, output)
+    }
+
+    /// The sums over every turn of `sessions`, in the same two lines.
+    pub(crate) fn of_sessions(dataset: DatasetName, sessions: &[Session]) -> Self {
+        let samples = || sessions.iter().flat_map(Session::samples);
+        let input = samples().map(|sample| u64::from(sample.prompt_tokens)).sum();
+        let output = samples().map(|sample| u64::from(sample.output_tokens)).sum();
+        Self::counted(dataset, sessions.len(), input, output)
     }
 
     /// Sums that were made elsewhere, in the same two lines.

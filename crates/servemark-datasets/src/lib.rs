@@ -24,12 +24,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod book;
 mod conversations;
+mod csv_file;
 mod custom;
 mod draw;
 mod error;
+mod instant;
 mod jsonl;
 mod lengths;
+mod mooncake;
 mod name;
 mod openai;
 mod python_json;
@@ -40,15 +44,19 @@ mod spec;
 #[cfg_attr(not(test), expect(dead_code, reason = "the data sets that read it follow"))]
 mod table;
 mod text_file;
+mod trace;
+mod words;
 
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;
 pub use jsonl::{BadLine, SkippedLines};
 pub use lengths::RangeRatio;
+pub use mooncake::{MooncakePrompts, MooncakeSpec, MooncakeWorkload};
 pub use name::DatasetName;
 pub use openai::OpenaiSpec;
 pub use random::{PromptForm, RandomSpec, Source};
 pub use shaping::{FixedOutput, PromptFormat, Shaping};
 pub use sharegpt::ShareGptSpec;
 pub use spec::DatasetSpec;
+pub use trace::{TraceFormat, TraceSpec};

@@ -5,45 +5,73 @@ use std::str::FromStr;
 
 use crate::SpecError;
 
-/// A data set that is built, by the name that SGLang's `--dataset-name` gives it.
+/// A data set that is built, by the name that SGLang's `--dataset-name` gives it, or by one of
+/// ours.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DatasetName {
+    /// Azure's traces of requests to language models. Ours.
+    AzureTrace,
+    /// `BurstGPT`'s traces. Ours.
+    Burstgpt,
     /// Conversations, one JSON object a line.
     Custom,
+    /// Mooncake's traces.
+    Mooncake,
     /// Whole chat requests, one JSON object a line.
     Openai,
+    /// Spans of agents. Ours.
+    OtelTrace,
     /// Prompts of drawn lengths, cut from ShareGPT's.
     Random,
     /// Prompts of drawn lengths, counted up from a drawn token id.
     RandomIds,
+    /// `ServeGen`'s clients. Ours.
+    Servegen,
     /// ShareGPT's conversations, one JSON array.
     Sharegpt,
 }
 
 impl DatasetName {
     /// Those that are built.
-    pub const BUILT: [Self; 5] =
-        [Self::Custom, Self::Openai, Self::Random, Self::RandomIds, Self::Sharegpt];
+    pub const BUILT: [Self; 10] = [
+        Self::AzureTrace,
+        Self::Burstgpt,
+        Self::Custom,
+        Self::Mooncake,
+        Self::Openai,
+        Self::OtelTrace,
+        Self::Random,
+        Self::RandomIds,
+        Self::Servegen,
+        Self::Sharegpt,
+    ];
+
+    /// Those of them that are ours.
+    pub const OURS: [Self; 4] = [Self::AzureTrace, Self::Burstgpt, Self::OtelTrace, Self::Servegen];
 
     /// The other names of SGLang 0.5.23.
-    pub const NOT_BUILT: [&'static str; 7] = [
+    pub const NOT_BUILT: [&'static str; 6] = [
         "agentic-trace",
         "generated-shared-prefix",
         "image",
         "longbench_v2",
         "mmmu",
-        "mooncake",
         "speed-bench",
     ];
 
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::AzureTrace => "azure-trace",
+            Self::Burstgpt => "burstgpt",
             Self::Custom => "custom",
+            Self::Mooncake => "mooncake",
             Self::Openai => "openai",
+            Self::OtelTrace => "otel-trace",
             Self::Random => "random",
             Self::RandomIds => "random-ids",
+            Self::Servegen => "servegen",
             Self::Sharegpt => "sharegpt",
         }
     }
@@ -94,12 +122,12 @@ mod tests {
 
     #[test]
     fn other_names_say_where_they_stand() {
-        refuses("mooncake", "the data set mooncake is not built yet");
+        refuses("speed-bench", "the data set speed-bench is not built yet");
         refuses(
             "Random",
-            "there is no data set \"Random\"; known are agentic-trace, custom, \
-             generated-shared-prefix, image, longbench_v2, mmmu, mooncake, openai, random, \
-             random-ids, sharegpt, speed-bench",
+            "there is no data set \"Random\"; known are agentic-trace, azure-trace, burstgpt, \
+             custom, generated-shared-prefix, image, longbench_v2, mmmu, mooncake, openai, \
+             otel-trace, random, random-ids, servegen, sharegpt, speed-bench",
         );
     }
 }

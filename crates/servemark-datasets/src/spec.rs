@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
-use crate::{CustomSpec, DatasetName, Draw, OpenaiSpec, RandomSpec, ShareGptSpec, Source};
+use crate::{
+    CustomSpec, DatasetName, Draw, MooncakeSpec, OpenaiSpec, RandomSpec, ShareGptSpec, Source,
+    TraceSpec,
+};
 
 /// One data set with its knobs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -14,12 +17,16 @@ use crate::{CustomSpec, DatasetName, Draw, OpenaiSpec, RandomSpec, ShareGptSpec,
 pub enum DatasetSpec {
     /// Conversations, one JSON object a line.
     Custom(CustomSpec),
+    /// Mooncake's traces: lengths, and which prompts begin alike.
+    Mooncake(MooncakeSpec),
     /// Whole chat requests, one JSON object a line.
     Openai(OpenaiSpec),
     /// Prompts of drawn lengths: SGLang's `random` and `random-ids`.
     Random(RandomSpec),
     /// ShareGPT's conversations, one JSON array.
     Sharegpt(ShareGptSpec),
+    /// What others once served, in one of several formats.
+    Trace(TraceSpec),
 }
 
 impl DatasetSpec {
@@ -35,9 +42,11 @@ impl DatasetSpec {
     pub fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Result<Draw, DatasetError> {
         let draw = match self {
             Self::Custom(spec) => spec.draw(count, context),
+            Self::Mooncake(spec) => spec.draw(count, context),
             Self::Openai(spec) => spec.draw(count, context),
             Self::Random(spec) => spec.draw(count, context),
             Self::Sharegpt(spec) => spec.draw(count, context),
+            Self::Trace(spec) => spec.draw(count, context),
         }?;
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
@@ -47,6 +56,7 @@ impl DatasetSpec {
         let why = match self {
             Self::Openai(_) => "no line that was read has \"messages\"",
             _ if count == 0 => "none was asked for (--num-prompts)",
+            Self::Mooncake(_) | Self::Trace(_) => "the trace holds none",
             Self::Random(_) => "the file has no prompt that is not empty",
             Self::Custom(_) | Self::Sharegpt(_) => {
                 "no conversation has two turns of two tokens or more that fit the context; is \
@@ -63,19 +73,30 @@ impl DatasetSpec {
         let (name, path) = match self {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
             Self::Sharegpt(ShareGptSpec { path, .. }) => ("sharegpt", path),
-            Self::Custom(_) | Self::Openai(_) | Self::Random(_) => return None,
+            Self::Custom(_)
+            | Self::Mooncake(_)
+            | Self::Openai(_)
+            | Self::Random(_)
+            | Self::Trace(_) => return None,
         };
         path.is_none().then_some((name, path))
     }
 
-    /// The name under which SGLang knows it.
+    /// Whether it tells when each session began, so that this can be replayed.
+    pub fn has_timestamps(&self) -> bool {
+        matches!(self, Self::Mooncake(_) | Self::Trace(_))
+    }
+
+    /// The name under which it is asked for.
     pub fn name(&self) -> DatasetName {
         match self {
             Self::Custom(_) => DatasetName::Custom,
+            Self::Mooncake(_) => DatasetName::Mooncake,
             Self::Openai(_) => DatasetName::Openai,
             Self::Random(RandomSpec { source: Source::Vocabulary, .. }) => DatasetName::RandomIds,
             Self::Random(_) => DatasetName::Random,
             Self::Sharegpt(_) => DatasetName::Sharegpt,
+            Self::Trace(spec) => spec.format.name(),
         }
     }
 }

@@ -31,6 +31,11 @@ pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
+/// The line in which a part of `text` begins, from one.
+pub(crate) fn line_of(part: &str, text: &str) -> usize {
+    line_at(text, part.as_ptr().addr() - text.as_ptr().addr())
+}
+
 /// A line that is not what the data set expects.
 pub(crate) fn malformed(path: &Path, line: usize, reason: String) -> DatasetError {
     DatasetError::Malformed { path: path.to_owned(), line, reason }

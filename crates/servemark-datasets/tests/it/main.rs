@@ -3,14 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod bad_traces;
 mod draws;
 mod goldens;
+mod mooncake;
 mod sglang_flags;
+mod traces;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use servemark_core::{DatasetError, DrawContext, NoProgress};
+use servemark_core::{DatasetError, DrawContext, NoProgress, Prompt};
 use servemark_datasets::{DatasetSpec, Draw};
 use servemark_rng::RandomState;
 use servemark_tokenizer::HfTokenizer;
@@ -32,6 +35,11 @@ fn tokenizer(folder: &str) -> &'static HfTokenizer {
         }),
     ];
     &ALL[FOLDERS.iter().position(|known| *known == folder).unwrap()]
+}
+
+/// The text of a prompt.
+fn text(prompt: &Prompt) -> String {
+    prompt.text().unwrap().into_owned()
 }
 
 fn draw(

@@ -5,8 +5,9 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use servemark_datasets::{
-    BadLine, CustomSpec, DatasetName, DatasetSpec, FixedOutput, OpenaiSpec, PromptForm,
-    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source, SpecError,
+    BadLine, CustomSpec, DatasetName, DatasetSpec, FixedOutput, MooncakePrompts, MooncakeSpec,
+    OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
+    SpecError,
 };
 
 use crate::fixture;
@@ -45,6 +46,12 @@ impl Flags {
                 let mut spec = CustomSpec::default();
                 (spec.path, spec.on_bad_line, spec.shaping) = (path, on_bad_line, self.shaping()?);
                 DatasetSpec::Custom(spec)
+            }
+            DatasetName::Mooncake => {
+                let mut spec = MooncakeSpec::default();
+                (spec.path, spec.prompts) = (path, MooncakePrompts::Sglang);
+                spec.rounds = self.number("--mooncake-num-rounds").unwrap_or(spec.rounds);
+                DatasetSpec::Mooncake(spec)
             }
             DatasetName::Openai => {
                 let mut spec = OpenaiSpec::default();
@@ -92,7 +99,7 @@ impl Flags {
         Some(&self.argv[at + 1])
     }
 
-    fn number<T: FromStr>(&self, flag: &str) -> Option<T> {
+    pub(crate) fn number<T: FromStr>(&self, flag: &str) -> Option<T> {
         self.text(flag).and_then(|word| word.parse().ok())
     }
 }

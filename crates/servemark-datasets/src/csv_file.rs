@@ -1,0 +1,115 @@
+//! Tables in CSV whose columns are found by name, and where in them something is wrong.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord, Terminator, Trim};
+use servemark_core::DatasetError;
+
+use crate::text_file::malformed;
+
+/// The rows of a table, one at a time.
+pub(crate) struct Table<'a> {
+    path: &'a Path,
+    header: StringRecord,
+    reader: Reader<File>,
+}
+
+/// A row: its cells by the names of their columns.
+pub(crate) struct Row<'a> {
+    header: &'a StringRecord,
+    cells: &'a StringRecord,
+}
+
+impl<'a> Table<'a> {
+    /// A table whose first line names its columns, these among them.
+    pub(crate) fn open(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
+        let mut reader = reader(path, true)?;
+        let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
+        if columns.iter().all(|column| header.iter().any(|name| name == *column)) {
+            return Ok(Self { path, header, reader });
+        }
+        let (columns, found) = (columns.join(", "), header.iter().collect::<Vec<_>>().join(", "));
+        Err(malformed(path, 1, format!("expected the columns {columns}, found {found}")))
+    }
+
+    /// A table without such a line.
+    pub(crate) fn without_header(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
+        Ok(Self { path, header: StringRecord::from(columns), reader: reader(path, false)? })
+    }
+
+    /// Hands each row to `take` until it breaks off. An error of its names the line.
+    pub(crate) fn read(
+        mut self,
+        mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, String>,
+    ) -> Result<(), DatasetError> {
+        let mut cells = StringRecord::new();
+        while self.reader.read_record(&mut cells).map_err(|error| wrong(self.path, &error))? {
+            let line = cells.position().map_or(0, |position| position.line() as usize);
+            let taken = self.row(&cells).and_then(|row| take(&row));
+            if taken.map_err(|reason| malformed(self.path, line, reason))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn row<'r>(&'r self, cells: &'r StringRecord) -> Result<Row<'r>, String> {
+        let (expected, found) = (self.header.len(), cells.len());
+        if expected != found {
+            return Err(format!("expected {expected} columns, found {found}"));
+        }
+        Ok(Row { header: &self.header, cells })
+    }
+}
+
+impl Row<'_> {
+    /// A cell's text; none if there is no such column.
+    pub(crate) fn text(&self, column: &str) -> Option<&str> {
+        self.cells.get(self.header.iter().position(|name| name == column)?)
+    }
+
+    /// A number of tokens.
+    pub(crate) fn tokens(&self, column: &str) -> Result<u32, String> {
+        let text = self.text(column).unwrap_or_default();
+        text.parse().map_err(|_| format!("{column} is no number of tokens: {text:?}"))
+    }
+
+    /// A number, 0 or more.
+    pub(crate) fn number(&self, column: &str) -> Result<f64, String> {
+        let text = self.text(column).unwrap_or_default();
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        number.ok_or_else(|| format!("{column} is no number of 0 or more: {text:?}"))
+    }
+
+    /// A time in seconds.
+    pub(crate) fn seconds(&self, column: &str) -> Result<Duration, String> {
+        Duration::try_from_secs_f64(self.number(column)?).map_err(|why| format!("{column}: {why}"))
+    }
+}
+
+/// Lines end with `\n`, and a `\r` before it is trimmed: the parser's own way with `\r\n` miscounts
+/// lines.
+fn reader(path: &Path, has_headers: bool) -> Result<Reader<File>, DatasetError> {
+    let mut builder = ReaderBuilder::new();
+    builder
+        .has_headers(has_headers)
+        .flexible(true)
+        .terminator(Terminator::Any(b'\n'))
+        .trim(Trim::All);
+    builder.from_path(path).map_err(|error| wrong(path, &error))
+}
+
+fn wrong(path: &Path, error: &csv::Error) -> DatasetError {
+    let line = error.position().map_or(1, |position| position.line() as usize);
+    match error.kind() {
+        ErrorKind::Io(source) => DatasetError::Read {
+            path: path.to_owned(),
+            source: std::io::Error::new(source.kind(), source.to_string()),
+        },
+        ErrorKind::Utf8 { .. } => malformed(path, line, "not UTF-8".to_owned()),
+        _ => malformed(path, line, error.to_string()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Mooncake's traces: each row says when a request came, how long it was, and by the hashes of its
+//! blocks of 512 tokens which others it begins like.
+
+mod peer;
+mod row;
+
+use std::iter::repeat_n;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Sample, Session};
+
+use self::row::Row;
+use crate::book::Book;
+use crate::jsonl::{BadLine, Reader};
+use crate::{DatasetName, Draw, Summary};
+
+/// A trace of Mooncake.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct MooncakeSpec {
+    /// The file; without one, that of the workload in the system's temporary folder.
+    pub path: Option<PathBuf>,
+    /// Which of the published traces.
+    pub workload: MooncakeWorkload,
+    /// How many requests each row stands for, all sent when the row says. Each one's prompt is that
+    /// of the one before it with an answer and the row's own text behind it.
+    pub rounds: NonZeroU32,
+    /// What prompts are made of.
+    pub prompts: MooncakePrompts,
+}
+
+/// Which of the published traces.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MooncakeWorkload {
+    /// Conversations.
+    #[default]
+    Conversation,
+    /// The trace of the first publication.
+    Mooncake,
+    /// A synthetic one.
+    Synthetic,
+    /// Tools and agents.
+    Toolagent,
+}
+
+/// What prompts are made of.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MooncakePrompts {
+    /// Texts of `input_length` tokens; blocks with the same hash read the same.
+    #[default]
+    Lengths,
+    /// SGLang's own: some 130 tokens for each hash, whatever `input_length` says.
+    Sglang,
+}
+
+impl Default for MooncakeSpec {
+    fn default() -> Self {
+        Self {
+            path: None,
+            workload: MooncakeWorkload::default(),
+            rounds: NonZeroU32::MIN,
+            prompts: MooncakePrompts::default(),
+        }
+    }
+}
+
+impl MooncakeSpec {
+    /// The requests of the first `count` rows, in the order of their times.
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Draw, DatasetError> {
+        let mut rows = self.rows(count)?;
+        rows.sort_by(|one, other| one.millis.total_cmp(&other.millis));
+        let rounds = self.rounds.get();
+        let samples = match self.prompts {
+            MooncakePrompts::Lengths => by_lengths(&rows, rounds, context)?,
+            MooncakePrompts::Sglang => peer::samples(&rows, rounds, context)?,
+        };
+        let begins = begins(&rows).flat_map(|begins| repeat_n(begins, rounds as usize));
+        let sessions = samples.into_iter().zip(begins);
+        let sessions = sessions.map(|(sample, begins)| Session::from(sample).beginning(begins));
+        let sessions: Vec<Session> = sessions.collect();
+        let summary = Summary::of_sessions(DatasetName::Mooncake, &sessions);
+        Ok(Draw::of_sessions(sessions, summary))
+    }
+
+    fn rows(&self, count: usize) -> Result<Vec<Row>, DatasetError> {
+        let path = self.file()?;
+        let reader = Reader { path: &path, on_bad_line: BadLine::Fail, limit: Some(count) };
+        let needs_length = self.prompts == MooncakePrompts::Lengths;
+        Ok(reader.read(|line, object| Row::of(line, &object, needs_length).map(Some))?.rows)
+    }
+
+    /// The trace's file, where SGLang would look for it, too.
+    fn file(&self) -> Result<PathBuf, DatasetError> {
+        let downloaded = || std::env::temp_dir().join(self.workload.file());
+        let path = self.path.clone().unwrap_or_else(downloaded);
+        if self.path.is_none() && !path.exists() {
+            return Err(DatasetError::NoFile { dataset: "mooncake", hint: NO_FILE });
+        }
+        Ok(path)
+    }
+}
+
+impl MooncakeWorkload {
+    /// The name of the published file.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation_trace.jsonl",
+            Self::Mooncake => "mooncake_trace.jsonl",
+            Self::Synthetic => "synthetic_trace.jsonl",
+            Self::Toolagent => "toolagent_trace.jsonl",
+        }
+    }
+}
+
+fn by_lengths(
+    rows: &[Row],
+    rounds: u32,
+    context: &DrawContext<'_>,
+) -> Result<Vec<Sample>, DatasetError> {
+    let book = Book::open(context)?;
+    Ok(rows.iter().flat_map(|row| row.rounds(rounds, &book)).collect())
+}
+
+/// How long after the first row each one came.
+fn begins(rows: &[Row]) -> impl Iterator<Item = Duration> {
+    let start = rows.first().map(|row| row.millis).unwrap_or_default();
+    let since = move |row: &Row| (row.millis - start) / 1000.0;
+    rows.iter().map(move |row| Duration::try_from_secs_f64(since(row)).unwrap_or(Duration::MAX))
+}
+
+const NO_FILE: &str = "pass a trace of Mooncake with --dataset-path, or put the workload's, such as \
+    conversation_trace.jsonl, into the system's temporary folder";

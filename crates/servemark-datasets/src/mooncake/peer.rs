@@ -1,0 +1,63 @@
+//! The prompts that SGLang 0.5.23 makes of a row: the same few words for every block, whatever the
+//! row's length says, in a conversation whose answers are made up.
+
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    parallel,
+};
+
+use super::Row;
+
+/// The requests of every row, round by round.
+pub(super) fn samples(
+    rows: &[Row],
+    rounds: u32,
+    context: &DrawContext<'_>,
+) -> Result<Vec<Sample>, DatasetError> {
+    let of_row = |row: &Row| -> Result<Vec<Sample>, TokenizerError> {
+        (1..=rounds).map(|round| sample(row, round, context.tokenizer)).collect()
+    };
+    let samples = parallel::map("tokenizing prompts", rows, context.progress, of_row);
+    let samples: Vec<Vec<Sample>> = samples.into_iter().collect::<Result<_, _>>()?;
+    Ok(samples.into_iter().flatten().collect())
+}
+
+fn sample(row: &Row, round: u32, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
+    let messages = conversation(row, round);
+    let text = tokenizer.apply_chat_template(&messages).unwrap_or_else(|_| plain(&messages));
+    let tokens = tokenizer.count(&text, SpecialTokens::Add)?;
+    Ok(Sample::new(text, tokens, row.output_tokens))
+}
+
+/// The user's question and a made-up answer, again and again, up to the question of a round.
+fn conversation(row: &Row, round: u32) -> Vec<JsonObject> {
+    let base = base(row);
+    let answer = ["story"].repeat(row.output_tokens as usize).join(" ");
+    let ask = |round: u32| message("user", format!("Round {round}: {base}"));
+    let earlier = (1..round).flat_map(|round| [ask(round), message("assistant", answer.clone())]);
+    earlier.chain([ask(round)]).collect()
+}
+
+fn base(row: &Row) -> String {
+    let words = ["hi"].repeat(WORDS_A_BLOCK).join(" ");
+    let blocks = row.hash_ids.iter().map(|id| format!("{id}{words}"));
+    blocks.chain(["Tell me a story based on this context.".to_owned()]).collect()
+}
+
+fn message(role: &str, content: String) -> JsonObject {
+    [("role", role.to_owned()), ("content", content)]
+        .into_iter()
+        .map(|(key, text)| (key.to_owned(), text.into()))
+        .collect()
+}
+
+/// How a conversation reads where there is no template, or one that refuses it.
+fn plain(messages: &[JsonObject]) -> String {
+    let text = |message: &JsonObject, key: &str| {
+        message.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+    };
+    let line = |message| format!("{}: {}", text(message, "role"), text(message, "content"));
+    messages.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+const WORDS_A_BLOCK: usize = 128;
