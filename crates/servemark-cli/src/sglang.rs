@@ -110,7 +110,7 @@ fn plan(
         backend,
         wire::wire(args, backend)?,
         dataset::workload(args, backend)?,
-        load::load(&args.load, &args.sessions)?,
+        load::load(args)?,
     );
     plan.control = control::control(args, backend, environment)?;
     plan.model = server::model(args);

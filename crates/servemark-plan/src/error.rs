@@ -31,4 +31,13 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
+    /// A data set without times is to be replayed.
+    #[error(
+        "the data set {dataset} does not tell when its requests came; leave \
+         --use-trace-timestamps out and give a --request-rate"
+    )]
+    NoTimestamps {
+        /// The data set.
+        dataset: DatasetName,
+    },
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
-use servemark_datasets::{DatasetName, DatasetSpec, PromptForm, RandomSpec};
+use servemark_datasets::{DatasetSpec, PromptForm, RandomSpec, TraceFormat, TraceSpec};
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -108,15 +108,22 @@ impl BenchPlan {
         if self.workload.requests == 0 {
             return Err(PlanError::NoRequests);
         }
+        let (dataset, backend) = (self.workload.dataset.name(), self.backend);
+        if self.load.arrivals.is_trace() && !self.workload.dataset.has_timestamps() {
+            return Err(PlanError::NoTimestamps { dataset });
+        }
         let route = self.backend.route();
         match &self.workload.dataset {
-            DatasetSpec::Openai(_) if route != Route::Chat => {
-                Err(PlanError::NeedsChat { dataset: DatasetName::Openai, backend: self.backend })
+            DatasetSpec::Openai(_)
+            | DatasetSpec::Trace(TraceSpec { format: TraceFormat::Otel, .. })
+                if route != Route::Chat =>
+            {
+                Err(PlanError::NeedsChat { dataset, backend })
             }
             DatasetSpec::Random(RandomSpec { form: PromptForm::TokenIds, .. })
                 if route == Route::Chat =>
             {
-                Err(PlanError::IdsInChat { backend: self.backend })
+                Err(PlanError::IdsInChat { backend })
             }
             _ => Ok(()),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use servemark_client::ClientError;
 use servemark_core::{Phase, Progress};
-use servemark_datasets::{SkippedLines, Summary};
+use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
 
@@ -77,6 +77,15 @@ pub enum News<'a> {
     CacheFlushed,
     /// The profiler is turned on or off.
     Profiler(Profiler<'a>),
+    /// Requests will be sent when a trace says.
+    Replaying {
+        /// Whose trace.
+        dataset: &'a DatasetSpec,
+        /// How many sessions it has.
+        sessions: usize,
+        /// By how much it is stretched.
+        slowdown: f64,
+    },
     /// The measurement begins.
     Measuring {
         /// How many requests it has.
@@ -182,6 +191,9 @@ impl fmt::Display for News<'_> {
             ),
             Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
             Self::Profiler(profiler) => profiler.fmt(f),
+            Self::Replaying { dataset, sessions, slowdown } => {
+                replaying(f, dataset, *sessions, *slowdown)
+            }
             Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
             Self::Measured => f.write_str("Measured."),
             Self::Stopping { level: Stop::Now, in_flight } => {
@@ -204,6 +216,30 @@ fn drawn(
 ) -> fmt::Result {
     write!(f, "{}", summary.to_string().trim_end())?;
     skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))
+}
+
+/// SGLang counts the rows of Mooncake's trace and tells apart how many rounds each one has.
+fn replaying(
+    f: &mut fmt::Formatter<'_>,
+    dataset: &DatasetSpec,
+    sessions: usize,
+    slowdown: f64,
+) -> fmt::Result {
+    let DatasetSpec::Mooncake(MooncakeSpec { rounds, .. }) = dataset else {
+        let name = dataset.name();
+        return write!(
+            f,
+            "Using the timestamps of {name}, ignoring --request-rate.\n\
+             Starting trace replay. Sessions: {sessions}. Slowdown factor: {slowdown:?}"
+        );
+    };
+    let rows = sessions / rounds.get() as usize;
+    write!(
+        f,
+        "Using time-based Mooncake request scheduler, ignoring --request-rate.\n\
+         Starting Mooncake trace replay. Sessions: {rows}, Rounds per session: {rounds}. \
+         Slowdown factor: {slowdown:?}"
+    )
 }
 
 /// Counters of a run while it happens, for whoever wants to look.

@@ -30,6 +30,7 @@ fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFa
     facts.sessions = load.sessions.len();
     facts.seed = plan.workload.seed.into();
     facts.request_rate = plan.load.arrivals.mean_rate();
+    facts.replayed = plan.load.arrivals.is_trace();
     facts.max_concurrency = plan.load.max_concurrency.map(Into::into);
     facts.simulated = server.is_simulated();
     facts.echo.clone_from(&plan.echo);

@@ -8,6 +8,7 @@ use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{CostMeter, Runner};
+use servemark_schedule::ArrivalSpec;
 
 use crate::audience::News;
 use crate::discover::Names;
@@ -122,6 +123,10 @@ impl Stage<'_> {
         transport: &Transport,
     ) -> ClientCost {
         let Load { sessions, schedule } = self.load;
+        if let ArrivalSpec::Trace { slowdown } = self.plan.load.arrivals {
+            let (dataset, slowdown) = (&self.plan.workload.dataset, slowdown.factor());
+            self.context.tell(&News::Replaying { dataset, sessions: sessions.len(), slowdown });
+        }
         self.context.tell(&News::Measuring { requests: self.load.requests() });
         self.context.live.measure(true);
         let meter = CostMeter::start(&clock);

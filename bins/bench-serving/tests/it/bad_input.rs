@@ -51,6 +51,12 @@ fn files_that_are_not_there_or_not_right() {
     refuses(&folder, &file("absent.jsonl"), 2, &["absent.jsonl"]);
     let bad = folder.write("bad.jsonl", "{\"conversations\": []}\n{\"conversations\": oops}\n");
     refuses(&folder, &file(&bad), 2, &["bad.jsonl:2"]);
+    let trace = |path| {
+        let more = ["--dataset-name", "azure-trace", "--dataset-path", path];
+        simulated(&[&more[..], &["--tokenizer", TOKENIZER, "--use-trace-timestamps"]].concat())
+    };
+    let bad = folder.write("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\nNaN,1,1\n");
+    refuses(&folder, &trace(&bad), 2, &["bad.csv:2", "is no date and time"]);
     let no_tokenizer = simulated(&["--tokenizer", "."]);
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "--tokenizer DIR"]);
 }

@@ -103,3 +103,25 @@ fn a_key_is_sent_and_written_nowhere() {
     ];
     assert!(written.iter().all(|text| !text.is_empty() && !text.contains("hunter2")));
 }
+
+#[test]
+fn a_trace_is_replayed_and_the_result_says_so() {
+    let folder = Folder::new();
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/inputs/mooncake.jsonl");
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let line = format!(
+        "--simulate --backend vllm --dataset-name mooncake --dataset-path {trace} --tokenizer \
+         {tokenizer} --mooncake-slowdown-factor 0.01 --mooncake-num-rounds 2 \
+         --use-trace-timestamps --output-file result.jsonl --no-run-log"
+    );
+    let output = folder.run(&line.split_whitespace().collect::<Vec<_>>());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    let told = "Using time-based Mooncake request scheduler, ignoring --request-rate.\nStarting \
+        Mooncake trace replay. Sessions: 6, Rounds per session: 2. Slowdown factor: 0.01\n";
+    assert!(news.contains(told), "{news}");
+    assert!((number(&table, "Successful requests:") - 12.0).abs() < f64::EPSILON, "{table}");
+    assert!(table.contains("Traffic request rate:                    trace"), "{table}");
+    let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
+    assert_eq!(result["request_rate"], "trace");
+}

@@ -11,6 +11,7 @@ mod own;
 mod profile;
 mod request;
 mod target;
+mod trace;
 mod unbuilt;
 
 use clap::{Command, CommandFactory, Parser};
@@ -24,6 +25,7 @@ pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::target::TargetArgs;
+pub(super) use self::trace::TraceArgs;
 pub(super) use self::unbuilt::FLAGS as UNBUILT;
 
 /// Benchmark a running server: SGLang's command line, and more
@@ -40,6 +42,8 @@ pub(super) struct SglangArgs {
     pub(super) target: TargetArgs,
     #[command(flatten)]
     pub(super) dataset: DatasetArgs,
+    #[command(flatten)]
+    pub(super) trace: TraceArgs,
     #[command(flatten)]
     pub(super) load: LoadArgs,
     #[command(flatten)]

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use servemark_backends::BackendName;
 use servemark_datasets::{
-    CustomSpec, DatasetName, DatasetSpec, FixedOutput, OpenaiSpec, PromptForm, PromptFormat,
-    RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
+    CustomSpec, DatasetName, DatasetSpec, FixedOutput, MooncakeSpec, MooncakeWorkload, OpenaiSpec,
+    PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source, TraceFormat,
+    TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
-use super::args::{DatasetArgs, SglangArgs};
+use super::args::{DatasetArgs, SglangArgs, TraceArgs};
 use super::number::{at_least, refused, some_at_least};
 use crate::error::CliError;
 
@@ -22,7 +23,7 @@ pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
 
 /// The data set with its knobs.
 pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<WorkloadSpec, CliError> {
-    let SglangArgs { dataset: args, own, .. } = args;
+    let SglangArgs { dataset: args, trace: replay, own, .. } = args;
     check_token_ids(args, backend)?;
     let spec = match name(args)? {
         DatasetName::Random => {
@@ -42,6 +43,7 @@ pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<Worklo
             spec.shaping = shaping(args)?;
             DatasetSpec::Custom(spec)
         }
+        DatasetName::Mooncake => DatasetSpec::Mooncake(mooncake(args, replay)?),
         DatasetName::Openai => {
             let mut spec = OpenaiSpec::default();
             spec.path = path(args);
@@ -49,6 +51,10 @@ pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<Worklo
             spec.output_tokens = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
             DatasetSpec::Openai(spec)
         }
+        DatasetName::AzureTrace => trace(TraceFormat::Azure, args),
+        DatasetName::Burstgpt => trace(TraceFormat::Burstgpt, args),
+        DatasetName::OtelTrace => trace(TraceFormat::Otel, args),
+        DatasetName::Servegen => trace(TraceFormat::Servegen, args),
         other => return Err(CliError::not_built(format!("--dataset-name {other}"))),
     };
     let mut workload = WorkloadSpec::new(spec, at_least("--num-prompts", 1, args.num_prompts)?);
@@ -93,6 +99,25 @@ fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {
         shaping.prompt_format = PromptFormat::ChatTemplate;
     }
     Ok(shaping)
+}
+
+fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliError> {
+    let mut spec = MooncakeSpec::default();
+    spec.path = path(args);
+    spec.workload = match replay.mooncake_workload.as_str() {
+        "mooncake" => MooncakeWorkload::Mooncake,
+        "synthetic" => MooncakeWorkload::Synthetic,
+        "toolagent" => MooncakeWorkload::Toolagent,
+        _ => MooncakeWorkload::Conversation,
+    };
+    let rounds: u32 = at_least("--mooncake-num-rounds", 1, replay.mooncake_num_rounds)?;
+    spec.rounds = NonZero::new(rounds).unwrap_or(spec.rounds);
+    spec.prompts = replay.mooncake_prompts;
+    Ok(spec)
+}
+
+fn trace(format: TraceFormat, args: &DatasetArgs) -> DatasetSpec {
+    DatasetSpec::Trace(TraceSpec::new(format, path(args)))
 }
 
 fn path(args: &DatasetArgs) -> Option<PathBuf> {

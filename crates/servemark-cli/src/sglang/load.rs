@@ -3,18 +3,19 @@
 use std::num::NonZeroUsize;
 
 use servemark_client::Credentials;
+use servemark_datasets::DatasetName;
 use servemark_runner::{LoadSpec, WarmupSpec};
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{ArrivalSpec, Slowdown};
 
-use super::args::{LoadArgs, SessionArgs};
+use super::args::SglangArgs;
+use super::dataset;
 use super::number::{at_least, refused, some_at_least};
 use crate::error::CliError;
 
-/// Arrivals, limit and warm-up.
-pub(super) fn load(args: &LoadArgs, sessions: &SessionArgs) -> Result<LoadSpec, CliError> {
-    let arrivals = ArrivalSpec::at_rate(args.request_rate);
-    let mut load =
-        LoadSpec::new(arrivals.map_err(|error| CliError::setting("--request-rate:", error))?);
+/// Arrivals, limit, warm-up and sessions.
+pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
+    let mut load = LoadSpec::new(arrivals(args)?);
+    let SglangArgs { load: args, sessions, .. } = args;
     // Zero is no limit, because it is none to SGLang.
     let limit: Option<usize> = some_at_least("--max-concurrency", 0, args.max_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
@@ -22,6 +23,22 @@ pub(super) fn load(args: &LoadArgs, sessions: &SessionArgs) -> Result<LoadSpec, 
     load.sessions.echo_reasoning = sessions.echo_reasoning;
     load.sessions.header = sessions.session_header.as_deref().map(header_name).transpose()?;
     Ok(load)
+}
+
+/// Mooncake is always replayed; with SGLang nothing else can be.
+pub(super) fn is_replayed(dataset: DatasetName, use_trace_timestamps: bool) -> bool {
+    dataset == DatasetName::Mooncake || use_trace_timestamps
+}
+
+fn arrivals(args: &SglangArgs) -> Result<ArrivalSpec, CliError> {
+    let SglangArgs { dataset, trace, load, .. } = args;
+    if is_replayed(dataset::name(dataset)?, trace.use_trace_timestamps) {
+        let slowdown = Slowdown::new(trace.mooncake_slowdown_factor);
+        let slowdown = slowdown.map_err(refused("--mooncake-slowdown-factor"))?;
+        return Ok(ArrivalSpec::Trace { slowdown });
+    }
+    ArrivalSpec::at_rate(load.request_rate)
+        .map_err(|error| CliError::setting("--request-rate:", error))
 }
 
 fn header_name(name: &str) -> Result<String, CliError> {

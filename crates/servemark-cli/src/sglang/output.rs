@@ -53,14 +53,15 @@ pub(super) fn output(
 }
 
 /// What the result line repeats of the command line, in SGLang's order. An infinite rate is null:
-/// JSON has no word for it.
+/// JSON has no word for it. Where timestamps were asked for, it is `trace`.
 pub(super) fn echo(args: &SglangArgs) -> JsonObject {
-    let SglangArgs { dataset, load, .. } = args;
+    let SglangArgs { dataset, trace, load, .. } = args;
+    let rate = if trace.use_trace_timestamps { json!("trace") } else { json!(load.request_rate) };
     object([
         ("tag", json!(args.output.tag)),
         ("backend", json!(args.target.backend)),
         ("dataset_name", json!(dataset.dataset_name)),
-        ("request_rate", json!(load.request_rate)),
+        ("request_rate", rate),
         ("max_concurrency", json!(load.max_concurrency)),
         ("sharegpt_output_len", json!(dataset.sharegpt_output_len)),
         ("random_input_len", json!(dataset.random_input_len)),

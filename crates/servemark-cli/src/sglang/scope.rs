@@ -8,6 +8,7 @@ use servemark_backends::{BackendName, Route};
 use servemark_datasets::DatasetName;
 
 use super::given::Given;
+use super::load::is_replayed;
 use crate::error::CliError;
 
 /// What decides whether a flag has an effect.
@@ -47,6 +48,14 @@ impl Scene<'_> {
 
     fn reads_lines(&self) -> bool {
         matches!(self.dataset, DatasetName::Custom | DatasetName::Openai)
+    }
+
+    fn is_mooncake(&self) -> bool {
+        self.dataset == DatasetName::Mooncake
+    }
+
+    fn is_replayed(&self) -> bool {
+        is_replayed(self.dataset, self.given.is("--use-trace-timestamps"))
     }
 
     fn flushes(&self) -> bool {
@@ -134,6 +143,36 @@ const SCOPES: &[Scope] = &[
         in_use: |scene| scene.reads_lines(),
         when: "beyond --dataset-name custom and openai",
         owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--mooncake-prompts"],
+        in_use: |scene| scene.is_mooncake(),
+        when: "beyond --dataset-name mooncake",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--mooncake-num-rounds", "--mooncake-workload"],
+        in_use: |scene| scene.is_mooncake(),
+        when: "beyond --dataset-name mooncake",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--mooncake-workload"],
+        in_use: |scene| !scene.is_mooncake() || !scene.given.asks("--dataset-path"),
+        when: "with --dataset-path",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--mooncake-slowdown-factor"],
+        in_use: |scene| scene.is_replayed(),
+        when: "beyond --dataset-name mooncake and --use-trace-timestamps",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--request-rate"],
+        in_use: |scene| !scene.is_replayed(),
+        when: "where a trace says when requests are sent",
+        owner: Owner::Peer,
     },
     Scope {
         flags: &["--host", "--port"],

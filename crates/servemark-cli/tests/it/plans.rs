@@ -212,6 +212,82 @@ fn a_load_with_limits() {
 }
 
 #[test]
+fn a_trace_replayed_at_half_its_speed() {
+    let line = "--dataset-name mooncake --mooncake-slowdown 2 --mooncake-num-rounds 3 \
+                --mooncake-workload toolagent --backend vllm --num-prompts 7";
+    insta::assert_snapshot!(differences(line), @r#"
+    .server.at.base_url = "http://0.0.0.0:8000"
+    .backend = "vllm"
+    .wire.route = "completions"
+    .wire.include_usage = false
+    .wire.temperature is gone
+    .wire.top_p is gone
+    .wire.return_logprob is gone
+    .wire.top_logprobs_num is gone
+    .wire.logprob_start_len is gone
+    .wire.return_routed_experts is gone
+    .workload.dataset.dataset = "mooncake"
+    .workload.dataset.workload = "toolagent"
+    .workload.dataset.rounds = 3
+    .workload.dataset.prompts = "lengths"
+    .workload.dataset.shaping is gone
+    .workload.requests = 7
+    .load.arrivals.process = "trace"
+    .load.arrivals.slowdown = 2.0
+    .load.look_ahead = 256
+    .output.run_log = "servemark_vllm_20260704_090500.runlog.jsonl"
+    .output.result_file = "vllm_0704_7_mooncake.jsonl"
+    .echo.backend = "vllm"
+    .echo.dataset_name = "mooncake"
+    "#);
+    assert!(parsed(line).warnings.is_empty());
+    let line = "--dataset-name mooncake --mooncake-prompts sglang --use-trace-timestamps";
+    insta::assert_snapshot!(differences(line), @r#"
+    .workload.dataset.dataset = "mooncake"
+    .workload.dataset.workload = "conversation"
+    .workload.dataset.rounds = 1
+    .workload.dataset.prompts = "sglang"
+    .workload.dataset.shaping is gone
+    .load.arrivals.process = "trace"
+    .load.arrivals.slowdown = 1.0
+    .load.look_ahead = 256
+    .output.result_file = "sglang_0704_1000_mooncake.jsonl"
+    .echo.dataset_name = "mooncake"
+    .echo.request_rate = "trace"
+    "#);
+}
+
+#[test]
+fn a_trace_of_another_format_at_a_rate_or_as_it_was() {
+    let line = "--dataset-name burstgpt --dataset-path b.csv --request-rate 4";
+    insta::assert_snapshot!(differences(line), @r#"
+    .workload.dataset.dataset = "trace"
+    .workload.dataset.format = "burstgpt"
+    .workload.dataset.path = "b.csv"
+    .workload.dataset.shaping is gone
+    .load.arrivals.process = "poisson"
+    .load.arrivals.requests_per_second = 4.0
+    .load.look_ahead = 256
+    .output.result_file = "sglang_0704_1000_burstgpt.jsonl"
+    .echo.dataset_name = "burstgpt"
+    .echo.request_rate = 4.0
+    "#);
+    let line = "--dataset-name servegen --dataset-path s --use-trace-timestamps";
+    insta::assert_snapshot!(differences(line), @r#"
+    .workload.dataset.dataset = "trace"
+    .workload.dataset.format = "servegen"
+    .workload.dataset.path = "s"
+    .workload.dataset.shaping is gone
+    .load.arrivals.process = "trace"
+    .load.arrivals.slowdown = 1.0
+    .load.look_ahead = 256
+    .output.result_file = "sglang_0704_1000_servegen.jsonl"
+    .echo.dataset_name = "servegen"
+    .echo.request_rate = "trace"
+    "#);
+}
+
+#[test]
 fn sampling_on_generate() {
     let line = "--temperature 0.7 --top-p 0.9 --return-logprob --top-logprobs-num 3 \
                 --token-ids-logprob 1 2 --logprob-start-len 0 --return-routed-experts \

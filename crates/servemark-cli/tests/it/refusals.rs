@@ -20,10 +20,9 @@ fn what_is_not_built_is_named_with_its_value() {
         ("--backend trt", "--backend trt"),
         ("--backend vllm-embedding", "--backend vllm-embedding"),
         ("--dataset-name image", "--dataset-name image"),
-        ("--dataset-name mooncake", "--dataset-name mooncake"),
+        ("--dataset-name mmmu", "--dataset-name mmmu"),
         ("--lora-name a", "--lora-name a"),
         ("--gsp-num-groups 8", "--gsp-num-groups 8"),
-        ("--mooncake-num-rounds=2", "--mooncake-num-rounds 2"),
     ] {
         refuses(line, &format!("{what} is not built yet"));
     }
@@ -65,6 +64,15 @@ fn numbers_that_cannot_be() {
         "--steady-state-concurrency-ratio 0",
         "--steady-state-concurrency-ratio must be in (0, 1]",
     );
+    refuses(
+        "--dataset-name mooncake --mooncake-slowdown-factor=-1",
+        "--mooncake-slowdown-factor cannot be used: a trace is slowed down by a factor of 0 or \
+         more, not -1; 1 plays it as it was",
+    );
+    refuses(
+        "--dataset-name mooncake --mooncake-num-rounds 0",
+        "--mooncake-num-rounds must be 1 or more, not 0",
+    );
     refuses("--temperature nan", "--temperature must be a finite number, not NaN");
     refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
 }
@@ -85,6 +93,12 @@ fn parts_that_do_not_go_together() {
         "argument --no-run-log: not allowed with argument --run-log",
     );
     assert!(refusal("--dataset-name openai").to_string().contains("choose a chat backend"));
+    assert!(refusal("--dataset-name otel-trace").to_string().contains("choose a chat backend"));
+    refuses(
+        "--dataset-name random-ids --use-trace-timestamps",
+        "the data set random-ids does not tell when its requests came; leave \
+         --use-trace-timestamps out and give a --request-rate",
+    );
 }
 
 #[test]
@@ -142,6 +156,10 @@ fn flags_of_ours_without_effect() {
         "--bad-lines skip",
         "--bad-lines has no effect beyond --dataset-name custom and openai",
     );
+    refuses(
+        "--mooncake-prompts sglang",
+        "--mooncake-prompts has no effect beyond --dataset-name mooncake",
+    );
 }
 
 #[test]
@@ -176,7 +194,29 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
              and reports how busy it was",
         ],
     );
+    warns(
+        "--dataset-name mooncake --request-rate 2 --dataset-path x --mooncake-workload synthetic",
+        &[
+            "--mooncake-workload has no effect with --dataset-path",
+            "--request-rate has no effect where a trace says when requests are sent",
+        ],
+    );
+    warns(
+        "--mooncake-num-rounds 2 --mooncake-slowdown-factor 2",
+        &[
+            "--mooncake-num-rounds has no effect beyond --dataset-name mooncake",
+            "--mooncake-slowdown-factor has no effect beyond --dataset-name mooncake and \
+             --use-trace-timestamps",
+        ],
+    );
     warns("--base-url http://a --port 1", &["--port has no effect with --base-url"]);
+}
+
+#[test]
+fn a_wrong_name_is_told_the_peers() {
+    let message = refusal("--dataset-name burst").to_string();
+    assert!(message.ends_with("'mooncake', 'longbench_v2', 'speed-bench')"), "{message}");
+    assert!(!message.contains("burstgpt"), "{message}");
 }
 
 #[test]

@@ -87,8 +87,11 @@ pub struct RunFacts {
     pub sessions: usize,
     /// The seed of every draw.
     pub seed: u64,
-    /// Requests per second; absent when all are due at once.
+    /// Requests per second; absent when all are due at once, or when a trace says.
     pub request_rate: Option<f64>,
+    /// Whether they are due when a trace says; there is no rate then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
     /// The concurrency limit, if there is one.
     pub max_concurrency: Option<usize>,
     /// Whether the target was the bundled simulator.

@@ -91,6 +91,7 @@ fn dataset(facts: &RunFacts) -> String {
 fn asked_load(facts: &RunFacts) -> String {
     let rate = match facts.request_rate {
         Some(rate) => format!("{rate} requests/s"),
+        None if facts.replayed => "as the trace says".to_owned(),
         None => "all at once".to_owned(),
     };
     match facts.max_concurrency {

@@ -1,18 +1,18 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 use servemark::core::{ErrorKind, NoProgress, RunLog};
-use servemark::datasets::{DatasetSpec, RandomSpec, Source};
+use servemark::datasets::{DatasetSpec, MooncakeSpec, RandomSpec, Source};
 use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
-use servemark::schedule::ArrivalSpec;
+use servemark::schedule::{ArrivalSpec, Slowdown};
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, verdict};
 
 pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
@@ -186,4 +186,38 @@ fn a_plan_that_cannot_run_is_refused() {
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.workload.requests = 0;
     assert_eq!(run(&plan).unwrap_err().exit_code(), ExitCode::Usage);
+}
+
+#[test]
+fn a_trace_is_replayed_when_it_says_on_every_backend() {
+    for backend in BackendName::ALL {
+        let mut plan = plan(backend, &[]);
+        let mut trace = MooncakeSpec::default();
+        trace.path = Some(fixture("sglang/inputs/mooncake.jsonl"));
+        plan.workload.dataset = DatasetSpec::Mooncake(trace);
+        plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::new(0.01).unwrap() };
+        let Run { log, .. } = run(&plan).unwrap();
+        let mut records: Vec<_> = log.measured().collect();
+        records.sort_by_key(|record| record.index);
+        let start = records[0].scheduled;
+        let due: Vec<_> =
+            records.iter().map(|record| record.scheduled.since(start).as_micros()).collect();
+        assert_eq!(due, [0, 7_505, 30_000, 30_000, 65_010, 85_000], "{backend}");
+        let tokens: Vec<_> = records.iter().map(|record| record.planned.prompt_tokens).collect();
+        assert_eq!(tokens, [700, 1100, 1200, 40, 513, 300], "{backend}");
+        assert!(tables(&log, &plan).contains("as the trace says, no limit"), "{backend}");
+    }
+}
+
+#[test]
+fn what_does_not_say_when_cannot_be_replayed() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::default() };
+    let error = run(&plan).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::Usage);
+    assert!(error.to_string().contains("does not tell when its requests came"), "{error}");
+}
+
+fn fixture(path: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
 }

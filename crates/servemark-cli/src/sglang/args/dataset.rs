@@ -1,18 +1,19 @@
 //! What is sent.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use servemark_datasets::DatasetName;
 
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Data set")]
 pub(in crate::sglang) struct DatasetArgs {
-    /// Where prompts come from
+    /// Where prompts come from; besides those of SGLang: azure-trace, burstgpt, otel-trace, servegen
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
-          value_parser = PossibleValuesParser::new(DATASETS))]
+          value_parser = PossibleValuesParser::new(datasets()))]
     pub(in crate::sglang) dataset_name: String,
-    /// The file of sharegpt, random, custom or openai
+    /// The file of sharegpt, random, custom, openai or a trace; for otel-trace and servegen a folder
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(in crate::sglang) dataset_path: String,
     /// How many requests to send
@@ -45,6 +46,12 @@ pub(in crate::sglang) struct DatasetArgs {
     /// Send token ids instead of text; for random and random-ids with --backend sglang
     #[arg(long)]
     pub(in crate::sglang) tokenize_prompt: bool,
+}
+
+/// The peer's names, which its message about a wrong one lists, and ours, which it does not.
+fn datasets() -> impl Iterator<Item = PossibleValue> {
+    let ours = DatasetName::OURS.map(|name| PossibleValue::new(name.as_str()).hide(true));
+    DATASETS.map(PossibleValue::new).into_iter().chain(ours)
 }
 
 const DATASETS: [&str; 12] = [

@@ -121,8 +121,6 @@ pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     switch("--random-image-count"),
     text("--image-format", Some("jpeg")),
     text("--image-content", Some("random")),
-    switch("--use-trace-timestamps")
-        .hint("; SGLang 0.5.23 accepts it and sends as if it were not there"),
     switch("--print-requests").hint("; the run log holds every request"),
     list("--lora-name"),
     choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
@@ -139,11 +137,4 @@ pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     switch("--gsp-ordered"),
     choice("--gsp-group-distribution", &["uniform", "zipf"], Some("uniform")),
     Unbuilt::new("--gsp-zipf-alpha", Kind::PositiveFloat, None),
-    float("--mooncake-slowdown-factor", "1.0"),
-    int("--mooncake-num-rounds", "1"),
-    choice(
-        "--mooncake-workload",
-        &["mooncake", "conversation", "synthetic", "toolagent"],
-        Some("conversation"),
-    ),
 ];
