@@ -101,26 +101,35 @@ impl MooncakeSpec {
         Ok(reader.read(|line, object| Row::of(line, &object, needs_length).map(Some))?.rows)
     }
 
-    /// The trace's file, where SGLang would look for it, too.
     fn file(&self) -> Result<PathBuf, DatasetError> {
-        let downloaded = || std::env::temp_dir().join(self.workload.file());
-        let path = self.path.clone().unwrap_or_else(downloaded);
-        if self.path.is_none() && !path.exists() {
-            return Err(DatasetError::NoFile { dataset: "mooncake", hint: NO_FILE });
+        match &self.path {
+            Some(path) => Ok(path.clone()),
+            None if self.workload.is_here() => Ok(self.workload.file()),
+            None => Err(DatasetError::NoFile { dataset: "mooncake", hint: NO_FILE }),
         }
-        Ok(path)
     }
 }
 
 impl MooncakeWorkload {
-    /// The name of the published file.
-    const fn file(self) -> &'static str {
+    /// The name under which the trace is published.
+    pub(crate) const fn published(self) -> &'static str {
         match self {
-            Self::Conversation => "conversation_trace.jsonl",
-            Self::Mooncake => "mooncake_trace.jsonl",
-            Self::Synthetic => "synthetic_trace.jsonl",
-            Self::Toolagent => "toolagent_trace.jsonl",
+            Self::Conversation => "mooncake/conversation",
+            Self::Mooncake => "mooncake/mooncake",
+            Self::Synthetic => "mooncake/synthetic",
+            Self::Toolagent => "mooncake/toolagent",
         }
+    }
+
+    /// Whether the trace is where SGLang puts it.
+    pub(crate) fn is_here(self) -> bool {
+        self.file().exists()
+    }
+
+    /// Where SGLang puts the trace.
+    fn file(self) -> PathBuf {
+        let name = self.published().trim_start_matches("mooncake/");
+        std::env::temp_dir().join(format!("{name}_trace.jsonl"))
     }
 }
 

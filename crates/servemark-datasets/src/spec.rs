@@ -73,6 +73,9 @@ impl DatasetSpec {
         let (name, path) = match self {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
             Self::Sharegpt(ShareGptSpec { path, .. }) => ("sharegpt", path),
+            Self::Mooncake(MooncakeSpec { path, workload, .. }) if !workload.is_here() => {
+                (workload.published(), path)
+            }
             Self::Custom(_)
             | Self::Mooncake(_)
             | Self::Openai(_)
