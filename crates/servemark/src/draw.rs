@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use servemark_backends::Route;
 use servemark_core::{DrawContext, RequestKey, Session, Tokenizer, Truth};
-use servemark_plan::BenchPlan;
+use servemark_plan::{BenchPlan, PlanError};
 use servemark_rng::RandomState;
 use servemark_schedule::Schedule;
 
@@ -27,7 +28,7 @@ impl Load {
 
     /// Whether a session has more than one turn.
     pub(crate) fn converses(&self) -> bool {
-        self.sessions.iter().any(|session| session.turns() > 1)
+        converse(&self.sessions)
     }
 
     /// The simulator's truth, which goes by the numbers that it was told, by session and turn.
@@ -51,6 +52,10 @@ pub(crate) fn load(
     let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
     let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
     let schedule = plan.load.arrivals.schedule(&begins, &mut random)?;
+    if converse(&sessions) && plan.backend.route() != Route::Chat {
+        let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
+        return Err(PlanError::NeedsChat { dataset, backend }.into());
+    }
     if let Some(header) = &plan.load.sessions.header {
         name_sessions(&mut sessions, header, run);
     }
@@ -71,6 +76,10 @@ fn sessions(
     let draw = plan.workload.dataset.draw(plan.workload.requests, &mut drawing)?;
     audience.tell(&News::Drawn { summary: &draw.summary, skipped: draw.skipped.as_ref() });
     Ok(draw.sessions)
+}
+
+fn converse(sessions: &[Session]) -> bool {
+    sessions.iter().any(|session| session.turns() > 1)
 }
 
 /// Lets every turn say which session it belongs to, by a name that no other run has used.

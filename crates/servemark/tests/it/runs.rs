@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 use servemark::core::{ErrorKind, NoProgress, RunLog};
-use servemark::datasets::{DatasetSpec, MooncakeSpec, RandomSpec, Source};
+use servemark::datasets::{DatasetSpec, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec};
 use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
@@ -207,6 +207,30 @@ fn a_trace_is_replayed_when_it_says_on_every_backend() {
         assert_eq!(tokens, [700, 1100, 1200, 40, 513, 300], "{backend}");
         assert!(tables(&log, &plan).contains("as the trace says, no limit"), "{backend}");
     }
+}
+
+#[test]
+fn a_traces_sessions_are_conversations_for_chat_backends_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("burst.csv");
+    let rows = "Timestamp,Session ID,Elapsed time,Request tokens,Response tokens\n\
+        5,a,0.1,40,6\n5.01,b,0.1,30,4\n5.12,a,0.1,70,5\n";
+    std::fs::write(&path, rows).unwrap();
+    let planned = |backend| {
+        let mut plan = plan(backend, &[]);
+        let trace = TraceSpec::new(TraceFormat::Burstgpt, Some(path.clone()));
+        plan.workload.dataset = DatasetSpec::Trace(trace);
+        plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::default() };
+        plan
+    };
+    let Run { log, .. } = run(&planned(BackendName::VllmChat)).unwrap();
+    let mut turns: Vec<_> = log.measured().map(|record| (record.index, record.turn)).collect();
+    turns.sort_unstable();
+    assert_eq!(turns, [(0, 0), (0, 1), (1, 0)]);
+    assert!(log.measured().all(servemark::core::RequestRecord::is_success));
+    let error = run(&planned(BackendName::Vllm)).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::Usage);
+    assert!(error.to_string().contains("burstgpt holds conversations"), "{error}");
 }
 
 #[test]
