@@ -8,9 +8,11 @@ use thiserror::Error;
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// The peers have a backend of that name and we do not, yet.
-    #[error("the backend {name} is not built yet; use one of {known}")]
-    NotBuilt {
+    /// The peer names a backend that it has not implemented either.
+    #[error(
+        "the backend {name} is not implemented, by SGLang's client neither; use one of {known}"
+    )]
+    NotImplemented {
         /// The name as given.
         name: String,
         /// Every name that would do.

@@ -5,7 +5,6 @@
 
 mod decoder;
 mod part;
-mod text;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -34,14 +34,26 @@ pub enum BackendName {
     SglangOai,
     /// SGLang, chat.
     SglangOaiChat,
+    /// SGLang, embeddings.
+    SglangEmbedding,
+    /// SGLang, rankings. The name is ours.
+    SglangRerank,
     /// vLLM, text completions.
     Vllm,
     /// vLLM, chat.
     VllmChat,
+    /// vLLM, embeddings.
+    VllmEmbedding,
+    /// vLLM, rankings. The name is that of vLLM's own client.
+    VllmRerank,
     /// LMDeploy, text completions.
     Lmdeploy,
     /// LMDeploy, chat.
     LmdeployChat,
+    /// TensorRT-LLM behind Triton.
+    Trt,
+    /// Baseten's Truss.
+    Truss,
 }
 
 /// What is spoken on a connection.
@@ -55,19 +67,33 @@ pub enum Route {
     Completions,
     /// OpenAI's `/v1/chat/completions`.
     Chat,
+    /// OpenAI's `/v1/embeddings`.
+    Embeddings,
+    /// `/v1/rerank`, which several servers have.
+    Rerank,
+    /// Triton's `/v2/models/ensemble/generate_stream`.
+    Trt,
+    /// Truss's `/v1/models/model:predict`.
+    Truss,
 }
 
 impl BackendName {
-    /// Every name, in the peer's order.
-    pub const ALL: [Self; 8] = [
+    /// Every name, in the peer's order; ours stand beside those of the same server.
+    pub const ALL: [Self; 14] = [
         Self::Sglang,
         Self::SglangNative,
         Self::SglangOai,
         Self::SglangOaiChat,
+        Self::SglangEmbedding,
+        Self::SglangRerank,
         Self::Vllm,
         Self::VllmChat,
+        Self::VllmEmbedding,
+        Self::VllmRerank,
         Self::Lmdeploy,
         Self::LmdeployChat,
+        Self::Trt,
+        Self::Truss,
     ];
 
     /// The name as it is written.
@@ -77,10 +103,16 @@ impl BackendName {
             Self::SglangNative => "sglang-native",
             Self::SglangOai => "sglang-oai",
             Self::SglangOaiChat => "sglang-oai-chat",
+            Self::SglangEmbedding => "sglang-embedding",
+            Self::SglangRerank => "sglang-rerank",
             Self::Vllm => "vllm",
             Self::VllmChat => "vllm-chat",
+            Self::VllmEmbedding => "vllm-embedding",
+            Self::VllmRerank => "vllm-rerank",
             Self::Lmdeploy => "lmdeploy",
             Self::LmdeployChat => "lmdeploy-chat",
+            Self::Trt => "trt",
+            Self::Truss => "truss",
         }
     }
 
@@ -90,6 +122,10 @@ impl BackendName {
             Self::Sglang | Self::SglangNative => Route::Generate,
             Self::SglangOai | Self::Vllm | Self::Lmdeploy => Route::Completions,
             Self::SglangOaiChat | Self::VllmChat | Self::LmdeployChat => Route::Chat,
+            Self::SglangEmbedding | Self::VllmEmbedding => Route::Embeddings,
+            Self::SglangRerank | Self::VllmRerank => Route::Rerank,
+            Self::Trt => Route::Trt,
+            Self::Truss => Route::Truss,
         }
     }
 
@@ -102,7 +138,8 @@ impl BackendName {
     /// back to SGLang's port.
     pub const fn default_port(self) -> u16 {
         match self {
-            Self::Vllm => 8000,
+            Self::Vllm | Self::VllmEmbedding | Self::VllmRerank | Self::Trt => 8000,
+            Self::Truss => 8080,
             Self::Lmdeploy => 23333,
             _ => 30000,
         }
@@ -112,10 +149,21 @@ impl BackendName {
     /// wait for running requests.
     pub fn flush_path(self, timeout: Duration) -> String {
         match self {
-            Self::Vllm | Self::VllmChat => "/reset_prefix_cache".to_owned(),
-            Self::Lmdeploy | Self::LmdeployChat => "/flush_cache".to_owned(),
+            Self::Vllm | Self::VllmChat | Self::VllmEmbedding | Self::VllmRerank => {
+                "/reset_prefix_cache".to_owned()
+            }
             // Python writes a whole number of seconds as `60.0`; so does `{:?}`.
-            _ => format!("/flush_cache?timeout={:?}", timeout.as_secs_f64()),
+            _ if self.is_sglang() => format!("/flush_cache?timeout={:?}", timeout.as_secs_f64()),
+            _ => "/flush_cache".to_owned(),
+        }
+    }
+
+    /// Where a GET is answered with 200 as soon as the server is ready. Triton answers that on the
+    /// route of its protocol only; SGLang's client asks it for `/`, where there is nothing.
+    pub const fn ready_path(self) -> &'static str {
+        match self {
+            Self::Trt => "/v2/health/ready",
+            _ => "/v1/models",
         }
     }
 
@@ -137,7 +185,26 @@ impl Route {
             Self::Generate => "/generate",
             Self::Completions => "/v1/completions",
             Self::Chat => "/v1/chat/completions",
+            Self::Embeddings => "/v1/embeddings",
+            Self::Rerank => "/v1/rerank",
+            Self::Trt => "/v2/models/ensemble/generate_stream",
+            Self::Truss => "/v1/models/model:predict",
         }
+    }
+
+    /// Whether it takes messages, and so conversations of several turns.
+    pub const fn takes_messages(self) -> bool {
+        matches!(self, Self::Chat)
+    }
+
+    /// Whether an answer is made of tokens; embeddings and rankings are not.
+    pub const fn generates(self) -> bool {
+        !matches!(self, Self::Embeddings | Self::Rerank)
+    }
+
+    /// Whether it takes token ids instead of text.
+    pub const fn takes_ids(self) -> bool {
+        matches!(self, Self::Generate | Self::Completions | Self::Embeddings)
     }
 }
 
@@ -155,16 +222,16 @@ impl FromStr for BackendName {
             return Ok(known);
         }
         let (name, known) = (name.to_owned(), Self::ALL.map(Self::as_str).join(", "));
-        Err(if NOT_BUILT.contains(&name.as_str()) {
-            BackendError::NotBuilt { name, known }
+        Err(if name == GSERVER {
+            BackendError::NotImplemented { name, known }
         } else {
             BackendError::Unknown { name, known }
         })
     }
 }
 
-/// What SGLang 0.5.23 names besides.
-const NOT_BUILT: [&str; 5] = ["sglang-embedding", "vllm-embedding", "trt", "gserver", "truss"];
+/// SGLang 0.5.23 names it and raises `NotImplementedError`.
+const GSERVER: &str = "gserver";
 
 #[cfg(test)]
 mod tests {
@@ -186,8 +253,14 @@ mod tests {
         check("sglang-native", "/generate", 30000, "/flush_cache?timeout=60.0", true);
         check("sglang-oai", "/v1/completions", 30000, "/flush_cache?timeout=60.0", true);
         check("sglang-oai-chat", "/v1/chat/completions", 30000, "/flush_cache?timeout=60.0", true);
+        check("sglang-embedding", "/v1/embeddings", 30000, "/flush_cache?timeout=60.0", true);
+        check("sglang-rerank", "/v1/rerank", 30000, "/flush_cache?timeout=60.0", true);
         check("vllm", "/v1/completions", 8000, "/reset_prefix_cache", false);
         check("vllm-chat", "/v1/chat/completions", 30000, "/reset_prefix_cache", false);
+        check("vllm-embedding", "/v1/embeddings", 8000, "/reset_prefix_cache", false);
+        check("vllm-rerank", "/v1/rerank", 8000, "/reset_prefix_cache", false);
+        check("trt", "/v2/models/ensemble/generate_stream", 8000, "/flush_cache", false);
+        check("truss", "/v1/models/model:predict", 8080, "/flush_cache", false);
         check("lmdeploy", "/v1/completions", 23333, "/flush_cache", false);
         check("lmdeploy-chat", "/v1/chat/completions", 30000, "/flush_cache", false);
     }
@@ -198,16 +271,15 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "there is no backend \"vlm\"; use one of sglang, sglang-native, sglang-oai, \
-             sglang-oai-chat, vllm, vllm-chat, lmdeploy, lmdeploy-chat"
+             sglang-oai-chat, sglang-embedding, sglang-rerank, vllm, vllm-chat, vllm-embedding, \
+             vllm-rerank, lmdeploy, lmdeploy-chat, trt, truss"
         );
     }
 
     #[test]
-    fn a_peers_name_that_we_lack_is_told_apart() {
-        for name in NOT_BUILT {
-            let error = name.parse::<BackendName>().unwrap_err();
-            assert!(matches!(error, BackendError::NotBuilt { .. }), "{error}");
-        }
+    fn a_name_that_nobody_has_built_is_told_apart() {
+        let error = "gserver".parse::<BackendName>().unwrap_err();
+        assert!(error.to_string().starts_with("the backend gserver is not implemented, "));
     }
 
     #[test]

@@ -41,6 +41,12 @@ impl Payload {
         self
     }
 
+    /// The same without a key.
+    pub(crate) fn without(mut self, key: &str) -> Self {
+        self.0.shift_remove(key);
+        self
+    }
+
     /// Asks a stream for the server's counts, beside whatever else its options say. An answer that
     /// is no stream has them anyhow, and servers refuse options for it.
     pub(crate) fn with_usage_asked(mut self) -> Self {
@@ -71,6 +77,8 @@ pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
         Prompt::Text(_) | Prompt::Lazy(_) => "text",
         Prompt::TokenIds(_) => "token ids; use a completions backend, or /generate",
         Prompt::Messages(_) => "chat messages; use a chat backend",
+        Prompt::Texts(_) => "batch of texts; use an embedding backend",
+        Prompt::Ranking { .. } => "ranking of documents; use a rerank backend",
         _ => "prompts of this kind",
     };
     RequestError::new(ErrorKind::Encode, format!("{path} takes no {advice}"))

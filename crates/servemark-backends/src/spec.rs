@@ -3,12 +3,12 @@
 //! Each route's own knobs live with the route; here is what they share and the choice among them.
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{JsonObject, RequestError, Sample, Sink};
-use servemark_sse::Event;
+use servemark_core::{JsonObject, Sample};
 
 use crate::{
-    Backend, BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, Decoder,
-    Flow, GenerateBackend, GenerateDecoder, GenerateSpec, OpenAiDecoder, Route, WireRequest,
+    BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
+    EmbeddingsSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
+    TrtSpec, TrussBackend, TrussSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -32,6 +32,14 @@ pub enum BackendSpec {
     Completions(CompletionsSpec),
     /// OpenAI's `/v1/chat/completions`.
     Chat(ChatSpec),
+    /// OpenAI's `/v1/embeddings`.
+    Embeddings(EmbeddingsSpec),
+    /// `/v1/rerank`.
+    Rerank(RerankSpec),
+    /// TensorRT-LLM behind Triton.
+    Trt(TrtSpec),
+    /// Baseten's Truss.
+    Truss(TrussSpec),
 }
 
 impl BackendSpec {
@@ -41,6 +49,10 @@ impl BackendSpec {
             Route::Generate => Self::Generate(GenerateSpec::new(common)),
             Route::Completions => Self::Completions(CompletionsSpec::new(common)),
             Route::Chat => Self::Chat(ChatSpec::new(common)),
+            Route::Embeddings => Self::Embeddings(EmbeddingsSpec::new(common)),
+            Route::Rerank => Self::Rerank(rerank(name, common)),
+            Route::Trt => Self::Trt(TrtSpec::new(common)),
+            Route::Truss => Self::Truss(TrussSpec::new(common)),
         }
     }
 
@@ -57,6 +69,10 @@ impl BackendSpec {
             Self::Generate(spec) => &spec.common,
             Self::Completions(spec) => &spec.common,
             Self::Chat(spec) => &spec.common,
+            Self::Embeddings(spec) => &spec.common,
+            Self::Rerank(spec) => &spec.common,
+            Self::Trt(spec) => &spec.common,
+            Self::Truss(spec) => &spec.common,
         }
     }
 
@@ -66,6 +82,10 @@ impl BackendSpec {
             Self::Generate(spec) => &mut spec.common,
             Self::Completions(spec) => &mut spec.common,
             Self::Chat(spec) => &mut spec.common,
+            Self::Embeddings(spec) => &mut spec.common,
+            Self::Rerank(spec) => &mut spec.common,
+            Self::Trt(spec) => &mut spec.common,
+            Self::Truss(spec) => &mut spec.common,
         }
     }
 
@@ -75,7 +95,7 @@ impl BackendSpec {
         match &mut self {
             Self::Completions(spec) => spec.include_usage = true,
             Self::Chat(spec) => spec.include_usage = true,
-            Self::Generate(_) => {}
+            _ => {}
         }
         self
     }
@@ -88,8 +108,18 @@ impl BackendSpec {
                 WireBackend::Completions(CompletionsBackend::new(spec.clone()))
             }
             Self::Chat(spec) => WireBackend::Chat(ChatBackend::new(spec.clone())),
+            Self::Embeddings(spec) => WireBackend::Embeddings(EmbeddingsBackend::new(spec.clone())),
+            Self::Rerank(spec) => WireBackend::Rerank(RerankBackend::new(spec.clone())),
+            Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
+            Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
         }
     }
+}
+
+/// vLLM's own client lets the server cut what is too long.
+fn rerank(name: BackendName, common: CommonSpec) -> RerankSpec {
+    let cut = (name == BackendName::VllmRerank).then_some(-1);
+    RerankSpec { truncate_prompt_tokens: cut, ..RerankSpec::new(common) }
 }
 
 /// What every dialect is told.
@@ -131,71 +161,6 @@ impl CommonSpec {
 impl Default for CommonSpec {
     fn default() -> Self {
         Self { model: String::new(), stream: true, ignore_eos: true, extra_body: JsonObject::new() }
-    }
-}
-
-/// Any of the dialects behind one type.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum WireBackend {
-    /// SGLang's `/generate`.
-    Generate(GenerateBackend),
-    /// OpenAI's `/v1/completions`.
-    Completions(CompletionsBackend),
-    /// OpenAI's `/v1/chat/completions`.
-    Chat(ChatBackend),
-}
-
-impl Backend for WireBackend {
-    type Decoder = WireDecoder;
-
-    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        match self {
-            Self::Generate(backend) => backend.encode(sample),
-            Self::Completions(backend) => backend.encode(sample),
-            Self::Chat(backend) => backend.encode(sample),
-        }
-    }
-
-    fn decoder(&self, sample: &Sample) -> WireDecoder {
-        match self {
-            Self::Generate(backend) => WireDecoder::Generate(backend.decoder(sample)),
-            Self::Completions(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
-            Self::Chat(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
-        }
-    }
-}
-
-/// Any of the dialects' readers behind one type.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum WireDecoder {
-    /// Of SGLang's `/generate`.
-    Generate(GenerateDecoder),
-    /// Of OpenAI's two routes.
-    OpenAi(OpenAiDecoder),
-}
-
-impl Decoder for WireDecoder {
-    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
-        match self {
-            Self::Generate(decoder) => decoder.event(event, out),
-            Self::OpenAi(decoder) => decoder.event(event, out),
-        }
-    }
-
-    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        match self {
-            Self::Generate(decoder) => decoder.document(body, out),
-            Self::OpenAi(decoder) => decoder.document(body, out),
-        }
-    }
-
-    fn end(&mut self) -> Result<(), RequestError> {
-        match self {
-            Self::Generate(decoder) => decoder.end(),
-            Self::OpenAi(decoder) => decoder.end(),
-        }
     }
 }
 

@@ -123,7 +123,7 @@ fn plan(
 
 fn backend(args: &SglangArgs) -> Result<BackendName, CliError> {
     let name = &args.target.backend;
-    name.parse().map_err(|_| CliError::not_built(format!("--backend {name}")))
+    name.parse().map_err(|error| CliError::setting("--backend:", error))
 }
 
 fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, CliError> {

@@ -11,6 +11,7 @@ mod arrivals;
 mod error;
 mod failures;
 mod goodput;
+mod items;
 mod metrics;
 mod peak;
 mod policy;
@@ -28,6 +29,7 @@ pub use arrivals::Arrivals;
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
+pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use policy::{
     Counted, DurationRule, EmptySample, ItlRule, MetricPolicy, MissingTtft, Origin, OutputEvents,

@@ -7,8 +7,8 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, Arrivals, FailureGroup, Goodput, Rates, RequestScore, SteadyState, Summary,
-    Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
+    AcceptLength, Arrivals, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SteadyState,
+    Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -27,6 +27,8 @@ pub struct Metrics {
     pub duration_s: f64,
     /// Tokens, and who counted them.
     pub tokens: TokenTotals,
+    /// Answers of requests that ask for several at once.
+    pub items: ItemTotals,
     /// Rates over the duration.
     pub throughput: Throughput,
     /// How many requests were in flight.
@@ -90,6 +92,7 @@ impl Metrics {
             duration_s,
             throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
             tokens,
+            items: ItemTotals::of(log, duration_s),
             concurrency: Concurrency::of(log, policy, &scores, duration_s),
             latencies: Latencies::of(policy, &scores),
             response: ResponseTimes::of(policy, &scores),

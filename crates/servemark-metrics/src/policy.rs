@@ -16,7 +16,7 @@ pub struct MetricPolicy {
     pub name: String,
     /// How an answer on SGLang's own `/generate` is read.
     pub generate: StreamRules,
-    /// How an answer on `/v1/embeddings` is read.
+    /// How an answer without output tokens is read: embeddings and rankings.
     pub embeddings: StreamRules,
     /// How an answer on any other route is read.
     pub others: StreamRules,
@@ -138,7 +138,7 @@ impl MetricPolicy {
     pub fn stream_rules(&self, facts: &RunFacts) -> &StreamRules {
         match facts.api_path.as_str() {
             "/generate" => &self.generate,
-            "/v1/embeddings" => &self.embeddings,
+            _ if !facts.generates() => &self.embeddings,
             _ => &self.others,
         }
     }

@@ -22,12 +22,27 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// Token ids for a route that takes messages.
+    /// Token ids for a route that takes text or messages.
     #[error(
-        "the backend {backend} sends chat messages, which cannot be token ids; leave \
-         --tokenize-prompt out or choose --backend sglang"
+        "the backend {backend} sends text, which cannot be token ids; leave --tokenize-prompt out \
+         or choose --backend sglang"
     )]
-    IdsInChat {
+    IdsRefused {
+        /// The backend.
+        backend: BackendName,
+    },
+    /// A route that ranks documents, and none are given.
+    #[error("the backend {backend} ranks documents; say how many each query has (--documents 10)")]
+    NeedsDocuments {
+        /// The backend.
+        backend: BackendName,
+    },
+    /// Several texts for a route that takes one.
+    #[error(
+        "the backend {backend} takes one text at a time; choose an embedding or a rerank backend, \
+         or leave batches out"
+    )]
+    OneAtATime {
         /// The backend.
         backend: BackendName,
     },

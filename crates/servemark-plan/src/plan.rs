@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
-use servemark_datasets::{DatasetSpec, PromptForm, RandomSpec, TraceFormat, TraceSpec};
+use servemark_datasets::{
+    DatasetSpec, Grouping, PromptForm, RandomSpec, TraceFormat, TraceSpec,
+};
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -58,8 +60,11 @@ pub struct ModelSpec {
 pub struct WorkloadSpec {
     /// Where samples come from.
     pub dataset: DatasetSpec,
-    /// How many are drawn at most.
+    /// How many requests are sent at most.
     pub requests: usize,
+    /// How what is drawn is put together into requests.
+    #[serde(default, skip_serializing_if = "Grouping::is_single")]
+    pub grouping: Grouping,
     /// The seed of every draw.
     pub seed: u32,
 }
@@ -67,7 +72,7 @@ pub struct WorkloadSpec {
 impl WorkloadSpec {
     /// So many samples of a data set, drawn with SGLang's default seed.
     pub fn new(dataset: DatasetSpec, requests: usize) -> Self {
-        Self { dataset, requests, seed: 42 }
+        Self { dataset, requests, grouping: Grouping::Single, seed: 42 }
     }
 }
 
@@ -113,6 +118,7 @@ impl BenchPlan {
             return Err(PlanError::NoTimestamps { dataset });
         }
         let route = self.backend.route();
+        self.check_grouping(route)?;
         match &self.workload.dataset {
             DatasetSpec::Openai(_)
             | DatasetSpec::Trace(TraceSpec { format: TraceFormat::Otel, .. })
@@ -121,11 +127,21 @@ impl BenchPlan {
                 Err(PlanError::NeedsChat { dataset, backend })
             }
             DatasetSpec::Random(RandomSpec { form: PromptForm::TokenIds, .. })
-                if route == Route::Chat =>
+                if !route.takes_ids() =>
             {
-                Err(PlanError::IdsInChat { backend })
+                Err(PlanError::IdsRefused { backend })
             }
             _ => Ok(()),
+        }
+    }
+
+    fn check_grouping(&self, route: Route) -> Result<(), PlanError> {
+        let backend = self.backend;
+        match (self.workload.grouping, route) {
+            (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
+            (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
+            (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),
+            _ => Err(PlanError::OneAtATime { backend }),
         }
     }
 }

@@ -38,7 +38,3 @@ impl SglangOptions {
         Self { cache_report: true, ..self }
     }
 }
-
-fn is_embedding(log: &RunLog) -> bool {
-    log.header().facts.api_path == "/v1/embeddings"
-}

@@ -73,9 +73,10 @@ fn sessions(
 ) -> Result<Vec<Session>, ExecuteError> {
     let audience = context.audience.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, audience);
-    let draw = plan.workload.dataset.draw(plan.workload.requests, &mut drawing)?;
+    let texts = plan.workload.requests * plan.workload.grouping.texts();
+    let draw = plan.workload.dataset.draw(texts, &mut drawing)?;
     audience.tell(&News::Drawn { summary: &draw.summary, skipped: draw.skipped.as_ref() });
-    Ok(draw.sessions)
+    Ok(plan.workload.grouping.group(draw.sessions)?)
 }
 
 fn converse(sessions: &[Session]) -> bool {

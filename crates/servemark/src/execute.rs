@@ -68,7 +68,7 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.tell(&News::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready("/v1/models", patience).await;
+        let after = server.control.wait_ready(plan.backend.ready_path(), patience).await;
         context.tell(&News::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await

@@ -27,7 +27,7 @@ fn what_is_no_flag_or_name() {
     let folder = Folder::new();
     refuses(&folder, &["--no-such-flag"], 2, &["--no-such-flag"]);
     refuses(&folder, &["--dataset-name", "sharegtp"], 2, &["sharegtp", "sharegpt"]);
-    refuses(&folder, &["--backend", "trt"], 2, &["trt", "not built yet"]);
+    refuses(&folder, &["--backend", "gserver"], 2, &["gserver is not implemented"]);
     refuses(&folder, &["--random", "5"], 2, &["ambiguous option: --random could match"]);
 }
 

@@ -125,3 +125,64 @@ fn a_trace_is_replayed_and_the_result_says_so() {
     let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
     assert_eq!(result["request_rate"], "trace");
 }
+
+#[test]
+fn embeddings_are_measured_without_a_line_about_output() {
+    let folder = Folder::new();
+    let output = folder.run(&[
+        "--simulate",
+        "ttft=2ms",
+        "--backend",
+        "sglang-embedding",
+        "--batch-size",
+        "4",
+        "--encoding-format",
+        "base64",
+        "--dimensions",
+        "32",
+        "--num-prompts",
+        "6",
+        "--random-input-len",
+        "8",
+        "--request-rate",
+        "inf",
+        "--disable-tqdm",
+        "--run-log",
+        "run.jsonl",
+        "--output-file",
+        "result.jsonl",
+    ]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (sglang, native) = table.split_once("Servemark report").unwrap();
+    assert!((number(sglang, "Successful requests:") - 6.0).abs() < f64::EPSILON, "{table}");
+    assert!(sglang.contains("Mean E2E Latency") && native.contains("E2E"), "{table}");
+    for absent in ["TTFT", "ITL", "Output token throughput", "generated", "Total token"] {
+        assert!(!sglang.contains(absent), "{absent}: {table}");
+    }
+    for absent in ["TTFT", "output tokens", "retokenized"] {
+        assert!(!native.contains(absent), "{absent}: {table}");
+    }
+    let log = folder.read("run.jsonl");
+    let record: Value = serde_json::from_str(log.lines().nth(2).unwrap()).unwrap();
+    let record = &record["request"];
+    assert_eq!(record["planned"]["items"], 4, "{record}");
+    assert!(record["received_bytes"].as_u64().unwrap() > 4 * 172, "{record}");
+    let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
+    assert_eq!((&result["completed"], &result["total_output_tokens"]), (&6.into(), &0.into()));
+}
+
+#[test]
+fn every_other_route_runs_against_the_simulator() {
+    for (backend, tokens) in [("trt", 8 * 12), ("truss", 8 * 12), ("vllm-rerank", 0)] {
+        let folder = Folder::new();
+        let flags = ["--backend", backend, "--no-run-log", "--output-file", "result.jsonl"];
+        let exact = ["--random-range-ratio", "1.0", "--layout", "sglang"];
+        let output = folder.run(&[&SMALL[..], &flags, &exact].concat());
+        let news = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{backend}: {news}");
+        let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
+        assert_eq!(result["completed"], 12, "{backend}: {news}");
+        assert_eq!(result["total_output_tokens"], tokens, "{backend}");
+    }
+}

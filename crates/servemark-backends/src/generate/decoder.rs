@@ -1,7 +1,8 @@
 //! SGLang's `/generate`: how an answer is read, streamed or whole.
 //!
 //! Every frame tells the counts of the whole answer so far, so every piece has its token count.
-//! What is in a frame is the `part` module's business, what of its text is new the `text` module's.
+//! What is in a frame is the `part` module's business, what of its text is new the
+//! `running_text` module's.
 
 use std::ops::ControlFlow;
 
@@ -9,8 +10,8 @@ use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
 use super::part::Part;
-use super::text::RunningText;
 use crate::answer::{Answer, TokenCounter};
+use crate::running_text::RunningText;
 use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 

@@ -452,3 +452,27 @@ fn a_document_can_fail_too() {
     check_document(Route::Generate, "Bad Gateway", (&[], Err(ErrorKind::InStream)));
     check_document(Route::Generate, r#"{"text":"#, (&[], Err(ErrorKind::Decode)));
 }
+
+#[test]
+fn triton_accumulates_and_only_what_is_new_is_output() {
+    let body = concat!(
+        "data:{\"model_name\":\"ensemble\",\"text_output\":\"one\"}\n\n",
+        "data: {\"model_name\":\"ensemble\",\"text_output\":\"one two\"}\n\n",
+        "data: {\"model_name\":\"ensemble\",\"text_output\":\"one two\"}\n\n",
+    );
+    check(Route::Trt, body, (&["one", " two"], Ok(())));
+}
+
+#[test]
+fn triton_that_does_not_accumulate_is_understood() {
+    let body = "data: {\"text_output\":\"a\"}\n\ndata: {\"text_output\":\"b\"}\n\n";
+    check(Route::Trt, body, (&["a", "b"], Ok(())));
+}
+
+#[test]
+fn triton_fails_in_its_own_words() {
+    let body = "data: {\"text_output\":\"a\"}\n\ndata: {\"error\":\"out of memory\"}\n\n";
+    let reading = check(Route::Trt, body, (&["a"], Err(ErrorKind::InStream)));
+    assert_eq!(reading.outcome.unwrap_err().message, "out of memory");
+    check(Route::Trt, "data: {\"text_output\":\"\"}\n\n", (&[], Err(ErrorKind::Empty)));
+}

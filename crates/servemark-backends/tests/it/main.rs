@@ -5,5 +5,6 @@
 mod bodies;
 mod captures;
 mod edge_cases;
+mod items;
 mod properties;
 mod reading;

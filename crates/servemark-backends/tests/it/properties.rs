@@ -8,7 +8,14 @@ use servemark_testkit::captures::Capture;
 
 use crate::reading::{Reading, decoder};
 
-const ROUTES: [Route; 3] = [Route::Generate, Route::Completions, Route::Chat];
+const ROUTES: [Route; 6] = [
+    Route::Generate,
+    Route::Completions,
+    Route::Chat,
+    Route::Embeddings,
+    Route::Rerank,
+    Route::Trt,
+];
 
 proptest! {
     #[test]
@@ -68,11 +75,14 @@ fn damaged_frame() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-const FRAMES: [&str; 4] = [
+const FRAMES: [&str; 7] = [
     r#"{"index":1,"text":"aé","output_ids":[1,2],"meta_info":{"prompt_tokens":1,"completion_tokens":2,"cached_tokens":0,"finish_reason":{"type":"stop","message":"x"}}}"#,
     r#"{"object":"x","choices":[{"index":0,"text":"a\u00e9","finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":1}}}"#,
     r#"{"choices":[{"delta":{"reasoning":"a","content":"b","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}],"error":null}"#,
     r#"[{"text":"a","meta_info":{"completion_tokens":4294967295}},{"text":"b","meta_info":{"completion_tokens":1}}]"#,
+    r#"{"object":"list","data":[{"embedding":[1.5,-2]},{"embedding":"AAAA"}],"usage":{"prompt_tokens":1,"total_tokens":1}}"#,
+    r#"[{"score":0.5,"document":"a","index":1,"meta_info":{"prompt_tokens":4294967295}},{"score":1,"meta_info":{"prompt_tokens":1}}]"#,
+    r#"{"text_output":"a\u00e9","model_name":"ensemble"}"#,
 ];
 
 const FRAGMENTS: [&str; 12] =

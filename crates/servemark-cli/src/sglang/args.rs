@@ -5,6 +5,7 @@
 
 mod client;
 mod dataset;
+mod embedding;
 mod load;
 mod output;
 mod own;
@@ -18,6 +19,7 @@ use clap::{Command, CommandFactory, Parser};
 
 use self::client::ClientArgs;
 pub(super) use self::dataset::DatasetArgs;
+pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
 pub(crate) use self::own::parse_layout;
@@ -58,6 +60,8 @@ pub(super) struct SglangArgs {
     pub(super) own: OwnArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
+    #[command(flatten)]
+    pub(super) embedding: EmbeddingArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]

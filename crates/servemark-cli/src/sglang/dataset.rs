@@ -3,15 +3,15 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use servemark_backends::BackendName;
+use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
-    CustomSpec, DatasetName, DatasetSpec, FixedOutput, MooncakeSpec, MooncakeWorkload, OpenaiSpec,
-    PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source, TraceFormat,
-    TraceSpec,
+    CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, MooncakeSpec, MooncakeWorkload,
+    OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
+    TraceFormat, TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
-use super::args::{DatasetArgs, SglangArgs, TraceArgs};
+use super::args::{DatasetArgs, EmbeddingArgs, SglangArgs, TraceArgs};
 use super::number::{at_least, refused, some_at_least};
 use crate::error::CliError;
 
@@ -22,8 +22,11 @@ pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
 }
 
 /// The data set with its knobs.
-pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<WorkloadSpec, CliError> {
-    let SglangArgs { dataset: args, trace: replay, own, .. } = args;
+pub(super) fn workload(
+    parsed: &SglangArgs,
+    backend: BackendName,
+) -> Result<WorkloadSpec, CliError> {
+    let SglangArgs { dataset: args, trace: replay, own, .. } = parsed;
     check_token_ids(args, backend)?;
     let spec = match name(args)? {
         DatasetName::Random => {
@@ -58,8 +61,21 @@ pub(super) fn workload(args: &SglangArgs, backend: BackendName) -> Result<Worklo
         other => return Err(CliError::not_built(format!("--dataset-name {other}"))),
     };
     let mut workload = WorkloadSpec::new(spec, at_least("--num-prompts", 1, args.num_prompts)?);
+    workload.grouping = grouping(&parsed.embedding, backend)?;
     workload.seed = at_least("--seed", 0, args.seed)?;
     Ok(workload)
+}
+
+/// How many texts go into a request: several on the routes that take several.
+fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliError> {
+    let batch: usize = at_least("--batch-size", 1, args.batch_size)?;
+    let documents: usize = at_least("--documents", 1, args.documents)?;
+    let number = |count| NonZero::new(count).unwrap_or(NonZero::<usize>::MIN);
+    Ok(match backend.route() {
+        Route::Rerank => Grouping::Ranking { documents: number(documents) },
+        Route::Embeddings if batch > 1 => Grouping::Texts(number(batch)),
+        _ => Grouping::Single,
+    })
 }
 
 /// Refuses token ids where SGLang asserts that there are none.

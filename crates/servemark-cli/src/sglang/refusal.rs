@@ -13,6 +13,7 @@ use crate::python::repr;
 /// Rules between flags, then what is not built.
 pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     check_rules(args, given)?;
+    check_exits(args)?;
     UNBUILT.iter().try_for_each(|flag| flag.refuse(given))
 }
 
@@ -47,6 +48,29 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         Some((_, rule)) => Err(CliError::Together(rule)),
         None => Ok(()),
     }
+}
+
+/// What ends SGLang's client with a message and the exit code 1, in its words.
+fn check_exits(args: &SglangArgs) -> Result<(), CliError> {
+    let backend = args.target.backend.as_str();
+    let is_nameless = args.target.model.is_none() && args.simulator.simulate.is_none();
+    let is_embedding = ["sglang-embedding", "vllm-embedding"].contains(&backend);
+    let refusal = match (backend, args.dataset.dataset_name.as_str()) {
+        ("trt", _) if is_nameless => {
+            "Please provide a model using `--model` when using `trt` backend."
+        }
+        ("truss", _) if is_nameless => {
+            "Please provide a model with `--model` when using truss backend. e.g. --model \
+             meta-llama/Llama-3.1-8B-Instruct"
+        }
+        (_, "image") if is_embedding => "image dataset is unsupported for embeddings benchmark",
+        (_, "mmmu") if is_embedding => "mmmu dataset is unsupported for embeddings benchmark",
+        (_, "mooncake") if is_embedding => {
+            "mooncake dataset is unsupported for embeddings benchmark"
+        }
+        _ => return Ok(()),
+    };
+    Err(CliError::Together(refusal))
 }
 
 /// Help as clap writes it, and everything else as argparse does.

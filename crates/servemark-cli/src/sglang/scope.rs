@@ -38,6 +38,10 @@ impl Scene<'_> {
         self.backend.route() == Route::Generate
     }
 
+    fn is_chat(&self) -> bool {
+        self.backend.route() == Route::Chat
+    }
+
     fn is_completions(&self) -> bool {
         self.backend.route() == Route::Completions
     }
@@ -119,6 +123,36 @@ const SCOPES: &[Scope] = &[
         in_use: |scene| !scene.is_generate(),
         when: "on /generate, which always counts tokens",
         owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--include-usage"],
+        in_use: |scene| scene.is_completions() || scene.is_chat() || scene.is_generate(),
+        when: "beyond /v1/completions and /v1/chat/completions",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--batch-size", "--encoding-format", "--dimensions"],
+        in_use: |scene| scene.backend.route() == Route::Embeddings,
+        when: "beyond --backend sglang-embedding and vllm-embedding",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--documents"],
+        in_use: |scene| scene.backend.route() == Route::Rerank,
+        when: "beyond --backend sglang-rerank and vllm-rerank",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--disable-stream"],
+        in_use: |scene| scene.backend.route() != Route::Trt,
+        when: "with --backend trt, which always streams",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--disable-stream", "--disable-ignore-eos"],
+        in_use: |scene| scene.backend.route().generates(),
+        when: "on routes that generate nothing",
+        owner: Owner::Peer,
     },
     Scope {
         flags: &["--include-usage"],

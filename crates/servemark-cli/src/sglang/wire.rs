@@ -6,7 +6,7 @@ use servemark_core::JsonObject;
 use servemark_plan::ModelSpec;
 
 use super::args::{RequestArgs, SglangArgs};
-use super::number::{at_least, finite};
+use super::number::{at_least, finite, some_at_least};
 use super::server::model;
 use crate::error::CliError;
 
@@ -21,7 +21,11 @@ pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpe
             completions.logprobs = completions_logprobs(&args.request)?;
         }
         BackendSpec::Chat(chat) => chat.include_usage = include_usage,
-        _ => return Err(CliError::not_built(format!("--backend {backend}"))),
+        BackendSpec::Embeddings(embeddings) => {
+            embeddings.encoding_format = args.embedding.encoding_format;
+            embeddings.dimensions = some_at_least("--dimensions", 1, args.embedding.dimensions)?;
+        }
+        _ => {}
     }
     Ok(spec)
 }

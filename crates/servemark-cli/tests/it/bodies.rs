@@ -1,7 +1,7 @@
 //! The peer's recorded runs: for the same command line, our plan asks for the same.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendSpec};
@@ -14,10 +14,6 @@ use super::environment;
 
 /// What we refuse for now, by the words of the refusal and the runs it is about.
 const NOT_BUILT: &[(&str, usize)] = &[
-    ("--backend sglang-embedding is not built yet", 1),
-    ("--backend trt is not built yet", 2),
-    ("--backend truss is not built yet", 1),
-    ("--backend vllm-embedding is not built yet", 0),
     ("--dataset-name generated-shared-prefix is not built yet", 0),
     ("--gsp", 4),
     ("--lora-name a b is not built yet", 4),
@@ -44,6 +40,30 @@ fn what_is_refused_is_refused_for_a_reason() {
         NOT_BUILT.iter().map(|(_, count)| count).sum::<usize>(),
         "{refusals:#?}"
     );
+}
+
+#[test]
+fn what_ends_the_peer_is_refused_in_its_words() {
+    for name in [
+        "exit_trt_no_model",
+        "exit_truss_no_model",
+        "exit_image_sglang-embedding",
+        "exit_mmmu_vllm-embedding",
+        "exit_mooncake_sglang-embedding",
+    ] {
+        let recording = Recording::load(&folder().join(name).with_extension("json"));
+        let said = recording.file["stdout_before_report"].as_str().unwrap().lines().last();
+        assert_eq!(recording.file["error"], "SystemExit: 1", "{name}");
+        assert_eq!(Some(&*recording.read().unwrap_err().to_string()), said, "{name}");
+    }
+}
+
+#[test]
+fn what_the_peer_has_not_implemented_is_told_as_such() {
+    let recording = Recording::load(&folder().join("exit_gserver.json"));
+    assert_eq!(recording.file["error"], "NotImplementedError: ");
+    let ours = recording.read().unwrap_err().to_string();
+    assert!(ours.starts_with("--backend: the backend gserver is not implemented"), "{ours}");
 }
 
 #[test]
@@ -142,11 +162,7 @@ impl Recording {
         let sent =
             self.bodies(parsed.plan.backend.path()).next().and_then(|body| body.get("model"));
         if let (None, Some(sent)) = (&parsed.plan.model.name, sent) {
-            sent.as_str().unwrap().clone_into(match &mut wire {
-                BackendSpec::Completions(spec) => &mut spec.common.model,
-                BackendSpec::Chat(spec) => &mut spec.common.model,
-                other => panic!("{other:?} sends no model"),
-            });
+            sent.as_str().unwrap().clone_into(&mut wire.common_mut().model);
         }
         wire
     }
@@ -174,13 +190,18 @@ impl Recording {
     }
 }
 
+fn folder() -> PathBuf {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies").into()
+}
+
+/// Every recording but of those that ended before anything was sent.
 fn recordings() -> Vec<Recording> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies");
     let mut paths: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() > 70, "only {} recordings", paths.len());
-    paths.iter().map(|path| Recording::load(path)).collect()
+    let runs = paths.iter().map(|path| Recording::load(path));
+    runs.filter(|recording| !recording.name.starts_with("exit_")).collect()
 }
 
 /// The sample that a recorded body was made of.
@@ -198,7 +219,8 @@ fn prompt(body: &Value) -> Prompt {
     if let Some(messages) = body.get("messages") {
         return serde_json::from_value::<Vec<JsonObject>>(messages.clone()).unwrap().into();
     }
-    body.get("text").or(body.get("prompt")).and_then(Value::as_str).unwrap().into()
+    let texts = ["text", "prompt", "input", "text_input"].map(|key| body[key].as_str());
+    texts.into_iter().flatten().next().unwrap().into()
 }
 
 /// Puts our environment in the place of what the recording left open.

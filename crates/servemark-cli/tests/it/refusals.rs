@@ -17,8 +17,6 @@ fn warns(line: &str, expected: &[&str]) {
 #[test]
 fn what_is_not_built_is_named_with_its_value() {
     for (line, what) in [
-        ("--backend trt", "--backend trt"),
-        ("--backend vllm-embedding", "--backend vllm-embedding"),
         ("--dataset-name image", "--dataset-name image"),
         ("--dataset-name mmmu", "--dataset-name mmmu"),
         ("--lora-name a", "--lora-name a"),

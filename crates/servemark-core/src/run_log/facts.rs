@@ -100,6 +100,14 @@ pub struct RunFacts {
     pub echo: JsonObject,
 }
 
+impl RunFacts {
+    /// Whether answers are made of tokens. Embeddings and rankings are not: they have no output
+    /// tokens, and no first one.
+    pub fn generates(&self) -> bool {
+        !matches!(self.api_path.as_str(), "/v1/embeddings" | "/v1/rerank")
+    }
+}
+
 /// The last line of a log: what was learned when the requests were done.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]

@@ -10,16 +10,22 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub(crate) struct Ask {
+    dimensions: Option<u32>,
+    documents: Prompt,
+    encoding_format: Option<String>,
     input: Prompt,
     input_ids: Prompt,
     max_completion_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
     prompt: Prompt,
+    query: Prompt,
     sampling_params: SamplingParams,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     text: Prompt,
+    text_input: Prompt,
+    top_n: Option<u32>,
 }
 
 impl Ask {
@@ -29,9 +35,32 @@ impl Ask {
 
     /// The prompt, under whichever name the dialect has for it.
     pub(crate) fn prompt(&self) -> Prompt {
-        [self.input, self.input_ids, self.messages, self.prompt, self.text]
-            .into_iter()
-            .fold(Prompt::default(), Prompt::and)
+        let names =
+            [self.input, self.input_ids, self.messages, self.prompt, self.text, self.text_input];
+        names.into_iter().fold(Prompt::default(), Prompt::and).and(self.pairs())
+    }
+
+    /// What is ranked: the query is read again with each of the documents.
+    fn pairs(&self) -> Prompt {
+        let Prompt { tokens, items } = self.documents;
+        let queries = self.query.tokens.saturating_mul(items);
+        Prompt { tokens: tokens.saturating_add(queries), items }
+    }
+
+    /// How many documents of a ranking are wanted.
+    pub(crate) fn best(&self) -> u32 {
+        let all = self.documents.items;
+        self.top_n.map_or(all, |best| best.min(all))
+    }
+
+    /// How long the vectors of an embedding are.
+    pub(crate) fn dimensions(&self) -> Option<u32> {
+        self.dimensions
+    }
+
+    /// Whether they are written as base64.
+    pub(crate) fn is_base64(&self) -> bool {
+        self.encoding_format.as_deref() == Some("base64")
     }
 
     pub(crate) fn output_tokens(&self) -> Option<u32> {
@@ -174,6 +203,8 @@ mod tests {
         check_prompt(r#"{"input": ["a b", "c"]}"#, 3, 2);
         check_prompt(r#"{"input": [[1, 2], [3]]}"#, 3, 2);
         check_prompt(r#"{"prompt": null}"#, 0, 0);
+        check_prompt(r#"{"text_input": "a b"}"#, 2, 1);
+        check_prompt(r#"{"query": "a b", "documents": ["c", "d e f"]}"#, 8, 2);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::ask::{Ask, UsageEvents};
@@ -21,6 +22,10 @@ pub(crate) enum Dialect {
     Embeddings,
     /// SGLang's own `/generate`
     Generate,
+    /// `/v1/rerank`
+    Rerank,
+    /// TensorRT-LLM's stream behind Triton
+    Triton,
 }
 
 /// Writes one request's answer.
@@ -47,7 +52,7 @@ impl<'a> Author<'a> {
     }
 
     pub(crate) fn length(&self) -> Length {
-        if self.dialect == Dialect::Embeddings {
+        if matches!(self.dialect, Dialect::Embeddings | Dialect::Rerank) {
             return Length { tokens: 1, tokens_per_piece: NonZeroU32::MIN };
         }
         let asked = self.spec.output_tokens.or(self.ask.output_tokens());
@@ -61,8 +66,9 @@ impl<'a> Author<'a> {
             _ if !self.ask.is_stream() => None,
             Dialect::Chat => Some(self.chat_script(style)),
             Dialect::Completions => Some(self.completions_script(style)),
-            Dialect::Embeddings => None,
+            Dialect::Embeddings | Dialect::Rerank => None,
             Dialect::Generate => Some(self.generate_script(style)),
+            Dialect::Triton => Some(self.triton_script(style)),
         }
     }
 
@@ -78,6 +84,8 @@ impl<'a> Author<'a> {
                 &json!(tokens),
                 &json!({"type": "length", "length": tokens}),
             ),
+            Dialect::Rerank => self.ranking(),
+            Dialect::Triton => triton_event(&words::text(tokens)),
         };
         document.to_string()
     }
@@ -96,6 +104,7 @@ impl<'a> Author<'a> {
             last_piece: None,
             closing: style.event(&finish.to_string())
                 + &self.usage_event(style, "chat.completion.chunk"),
+            end_mark: true,
             length,
         }
     }
@@ -115,6 +124,7 @@ impl<'a> Author<'a> {
             piece: piece(None),
             last_piece: Some(piece(Some("length"))),
             closing: self.usage_event(style, "text_completion"),
+            end_mark: true,
             length: self.length(),
         }
     }
@@ -135,6 +145,7 @@ impl<'a> Author<'a> {
             piece: piece(&Value::Null),
             last_piece: Some(piece(&json!({"type": "length", "length": length.tokens}))),
             closing: String::new(),
+            end_mark: true,
             length,
         }
     }
@@ -156,15 +167,51 @@ impl<'a> Author<'a> {
         self.openai("text_completion", &[choice], Some(self.whole_usage()))
     }
 
+    /// Every event has all the text so far, and nothing marks the end.
+    fn triton_script(&self, style: Style) -> Script {
+        Script {
+            opening: String::new(),
+            piece: self.template(style, &triton_event(TEXT), Text::Cumulative),
+            last_piece: None,
+            closing: String::new(),
+            end_mark: false,
+            length: self.length(),
+        }
+    }
+
     fn embeddings_document(&self) -> Value {
-        let embedding =
-            |index| json!({"object": "embedding", "index": index, "embedding": EMBEDDING});
+        let vector = self.vector();
+        let embedding = |index| json!({"object": "embedding", "index": index, "embedding": vector});
         let tokens = self.prompt_tokens();
         json!({
             "object": "list",
             "data": (0..self.ask.prompt().items).map(embedding).collect::<Vec<_>>(),
             "model": self.spec.model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        })
+    }
+
+    /// The vector of every text, written as it was asked for.
+    fn vector(&self) -> Value {
+        let dimensions = self.ask.dimensions().unwrap_or(EMBEDDING.len() as u32);
+        let numbers = EMBEDDING.into_iter().cycle().take(dimensions.min(MOST_TOKENS) as usize);
+        if self.ask.is_base64() {
+            let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
+            return BASE64_STANDARD.encode(bytes).into();
+        }
+        numbers.map(Value::from).collect()
+    }
+
+    /// The documents in their order, each scored a little lower than the one before it.
+    fn ranking(&self) -> Value {
+        let ranked =
+            |index: u32| json!({"index": index, "relevance_score": 1.0 / f64::from(index + 1)});
+        let tokens = self.prompt_tokens();
+        json!({
+            "id": format!("rerank-{}", self.number),
+            "model": self.spec.model,
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+            "results": (0..self.ask.best()).map(ranked).collect::<Vec<_>>(),
         })
     }
 
@@ -232,6 +279,17 @@ impl<'a> Author<'a> {
     fn prompt_tokens(&self) -> u32 {
         self.ask.prompt().tokens
     }
+}
+
+fn triton_event(text: &str) -> Value {
+    json!({
+        "model_name": "ensemble",
+        "model_version": "1",
+        "sequence_end": false,
+        "sequence_id": 0,
+        "sequence_start": false,
+        "text_output": text,
+    })
 }
 
 /// The error object that servers send, in the shape asked for.

@@ -15,6 +15,8 @@ pub(crate) struct Script {
     pub(super) last_piece: Option<Template>,
     /// Events after the last token.
     pub(super) closing: String,
+    /// Whether the dialect has an end mark.
+    pub(super) end_mark: bool,
     pub(super) length: Length,
 }
 

@@ -120,7 +120,8 @@ impl Stream {
 
     fn tail(&mut self, out: &mut Vec<u8>) -> Step {
         self.events.extend_from_slice(self.script.closing.as_bytes());
-        if self.injected.end_mark && self.injected.content != Content::Nothing {
+        let marked = self.script.end_mark && self.injected.end_mark;
+        if marked && self.injected.content != Content::Nothing {
             self.push_event("[DONE]");
         }
         self.push_events(out);

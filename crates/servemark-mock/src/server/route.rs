@@ -25,13 +25,17 @@ impl Route {
         match (method, path) {
             ("POST", "/generate") => Self::Answer(Dialect::Generate),
             ("POST", "/v1/chat/completions") => Self::Answer(Dialect::Chat),
-            ("POST", "/v1/completions") => Self::Answer(Dialect::Completions),
+            ("POST", "/v1/completions" | "/v1/models/model:predict") => {
+                Self::Answer(Dialect::Completions)
+            }
             ("POST", "/v1/embeddings") => Self::Answer(Dialect::Embeddings),
+            ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
+            ("POST", "/v2/models/ensemble/generate_stream") => Self::Answer(Dialect::Triton),
             (
                 "GET" | "POST",
                 "/flush_cache" | "/reset_prefix_cache" | "/start_profile" | "/stop_profile",
             ) => Self::Control,
-            ("GET", "/health" | "/health_generate") => Self::Health,
+            ("GET", "/health" | "/health_generate" | "/v2/health/ready") => Self::Health,
             ("GET", "/model_info" | "/get_model_info") => Self::ModelInfo,
             ("GET", "/v1/models") => Self::Models,
             ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,

@@ -127,6 +127,42 @@ fn embeddings_are_one_per_input() {
 }
 
 #[test]
+fn embeddings_are_as_long_and_as_short_as_asked_for() {
+    let body = r#"{"input": "a", "dimensions": 3, "encoding_format": "base64"}"#;
+    let answer = post(&server(&[]), "/v1/embeddings", body).json();
+    // 0.5, -0.25 and 0.125 as little-endian floats.
+    assert_eq!(answer["data"][0]["embedding"], "AAAAPwAAgL4AAAA+");
+    let body = r#"{"input": "a", "dimensions": 10, "encoding_format": "float"}"#;
+    let answer = post(&server(&[]), "/v1/embeddings", body).json();
+    assert_eq!(answer["data"][0]["embedding"].as_array().unwrap().len(), 10);
+}
+
+#[test]
+fn documents_are_ranked() {
+    let body = r#"{"query": "a b", "documents": ["c", "d e", "f"], "top_n": 2}"#;
+    let answer = post(&server(&[]), "/v1/rerank", body).json();
+    assert_eq!(answer["results"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["results"][1], json!({"index": 1, "relevance_score": 0.5}));
+    assert_eq!(answer["usage"]["prompt_tokens"], 3 * 2 + 4);
+}
+
+#[test]
+fn triton_streams_all_the_text_so_far_and_marks_no_end() {
+    let body = r#"{"text_input": "a b", "max_tokens": 8, "stream": true}"#;
+    let response = post(&server(&[]), "/v2/models/ensemble/generate_stream", body);
+    assert!(!response.body.contains("[DONE]"), "{}", response.body);
+    assert_eq!(response.body.matches("data: ").count(), 8);
+    assert!(response.body.contains(&format!("\"text_output\":\"{TEXT}\"")), "{}", response.body);
+}
+
+#[test]
+fn truss_answers_as_completions_do() {
+    let body = r#"{"model": "m", "prompt": "a", "max_tokens": 8, "stream": true}"#;
+    let events = post(&server(&[]), "/v1/models/model:predict", body).stream();
+    assert_eq!(joined(&events, |event| &event["choices"][0]["text"]), TEXT);
+}
+
+#[test]
 fn the_server_decides_the_length_where_it_is_told_to() {
     let server = start(|spec| spec.output_tokens = Some(2));
     let answer = post(&server, "/v1/completions", r#"{"prompt": "a", "max_tokens": 8}"#).json();

@@ -19,15 +19,16 @@ pub struct NativeTable;
 impl ReportFormat for NativeTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let metrics = report.metrics;
+        let generates = report.log.header().facts.generates();
         let mut table = Table::default();
         table.title("Servemark report");
         incomplete(&mut table, metrics);
         run(&mut table, report);
         outcome(&mut table, metrics);
-        throughput(&mut table, metrics);
-        tokens(&mut table, &metrics.tokens);
+        throughput(&mut table, metrics, generates);
+        tokens(&mut table, &metrics.tokens, generates);
         accept_length(&mut table, metrics.accept_length);
-        latencies(&mut table, metrics);
+        latencies(&mut table, metrics, generates);
         load(&mut table, metrics);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
@@ -118,22 +119,31 @@ fn failure(table: &mut Table, group: &FailureGroup) {
     }
 }
 
-fn throughput(table: &mut Table, metrics: &Metrics) {
+fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
     let rates = &metrics.throughput;
     table.section("Throughput");
     table.row("requests", unit(rates.requests_per_s, "/s"));
+    if !generates {
+        table.row("items", unit(metrics.items.items_per_s, "/s"));
+    }
     table.row("input tokens", unit(rates.input_tokens_per_s, "/s"));
+    if !generates {
+        return;
+    }
     table.row("output tokens", unit(rates.output_tokens_per_s, "/s"));
     table.row("all tokens", unit(rates.total_tokens_per_s, "/s"));
     table.row("fullest second", format!("{} output tokens", rates.peak_output_tokens_per_s));
 }
 
-fn tokens(table: &mut Table, tokens: &TokenTotals) {
+fn tokens(table: &mut Table, tokens: &TokenTotals, generates: bool) {
     let count = |count: Option<u64>| count.map_or_else(absent, |count| count.to_string());
     table.section("Tokens");
     table.row("input", input(tokens));
     if tokens.cached.is_some() {
         table.row("  from a cache", count(tokens.cached));
+    }
+    if !generates {
+        return;
     }
     table.row("output", count(tokens.output));
     table.row("  counted by", sources(tokens));
@@ -187,23 +197,15 @@ fn listed(counts: &[(&str, usize)]) -> String {
     if words.is_empty() { absent() } else { words.join(", ") }
 }
 
-fn latencies(table: &mut Table, metrics: &Metrics) {
+fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
     let (service, response) = (&metrics.latencies, &metrics.response);
-    grid(
-        table,
-        "Service times, from sent (ms)",
-        &[
-            ("TTFT", &service.ttft),
-            ("TPOT", &service.tpot),
-            ("ITL", &service.itl),
-            ("E2E", &service.e2el),
-        ],
-    );
-    grid(
-        table,
-        "Response times, from due (ms)",
-        &[("TTFT", &response.ttft), ("E2E", &response.e2el)],
-    );
+    let of_tokens = [("TTFT", &service.ttft), ("TPOT", &service.tpot), ("ITL", &service.itl)];
+    let mut from_sent = if generates { of_tokens.to_vec() } else { Vec::new() };
+    from_sent.push(("E2E", &service.e2el));
+    let mut from_due = if generates { vec![("TTFT", &response.ttft)] } else { Vec::new() };
+    from_due.push(("E2E", &response.e2el));
+    grid(table, "Service times, from sent (ms)", &from_sent);
+    grid(table, "Response times, from due (ms)", &from_due);
     grid(table, "The client's part (ms)", &own_part(metrics));
 }
 

@@ -6,7 +6,7 @@ use servemark_metrics::{Completeness, Goodput, Metrics, Summary};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
-use super::{SglangOptions, is_embedding, steady};
+use super::{SglangOptions, steady};
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
@@ -25,7 +25,7 @@ impl SglangTable {
 
 impl ReportFormat for SglangTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let generates = !is_embedding(report.log);
+        let generates = report.log.header().facts.generates();
         let mut table = Table::default();
         table.title("Serving Benchmark Result");
         load(&mut table, report);

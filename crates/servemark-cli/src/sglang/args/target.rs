@@ -1,7 +1,7 @@
 //! Who is asked.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::argparse::LIST;
 use crate::python;
@@ -9,9 +9,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server and model")]
 pub(in crate::sglang) struct TargetArgs {
-    /// The server and the route it is asked by
-    #[arg(long, value_name = "NAME", default_value = "sglang",
-          value_parser = PossibleValuesParser::new(BACKENDS))]
+    /// The server and the route it is asked by; of our own, sglang-rerank and vllm-rerank
+    #[arg(long, value_name = "NAME", default_value = "sglang", value_parser = backends())]
     pub(in crate::sglang) backend: String,
     /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
     #[arg(long, value_name = "URL")]
@@ -19,7 +18,8 @@ pub(in crate::sglang) struct TargetArgs {
     /// The server's host
     #[arg(long, value_name = "HOST", default_value = "0.0.0.0")]
     pub(in crate::sglang) host: String,
-    /// The server's port; by default the backend's: 8000 for vllm, 23333 for lmdeploy, else 30000
+    /// The server's port; by default the backend's: 8000 for vllm and trt, 8080 for truss,
+    /// 23333 for lmdeploy, else 30000
     #[arg(long, value_name = "PORT", value_parser = python::int)]
     pub(in crate::sglang) port: Option<i64>,
     /// How many seconds to wait until the server is ready; 0 does not ask
@@ -38,6 +38,12 @@ pub(in crate::sglang) struct TargetArgs {
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., action = clap::ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) header: Option<Vec<String>>,
+}
+
+/// The peer's choices; ours are taken too, and not named where the peer would list its own.
+fn backends() -> PossibleValuesParser {
+    let own = ["sglang-rerank", "vllm-rerank"].map(|name| PossibleValue::new(name).hide(true));
+    PossibleValuesParser::new(BACKENDS.map(PossibleValue::new).into_iter().chain(own))
 }
 
 const BACKENDS: [&str; 13] = [

@@ -10,7 +10,10 @@ use crate::sglang::parse;
 /// Where we differ on purpose: the command line, what we say, and why.
 const DIFFERENCES: [(&str, Option<&str>); 6] = [
     // The Python client hands these to another client, which lacks them; ours is the only one.
-    ("--rust-client --backend trt", Some("--backend trt is not built yet")),
+    (
+        "--rust-client --backend trt",
+        Some("Please provide a model using `--model` when using `trt` backend."),
+    ),
     ("--rust-client --dataset-name image", Some("--dataset-name image is not built yet")),
     ("--rust-client --cache-report --profile-by-stage", None),
     // The peer accepts these and sends as told; we have not built what they ask for.

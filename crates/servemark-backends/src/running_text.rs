@@ -1,11 +1,11 @@
-//! The text of one `/generate` answer, of which every frame holds either all so far or a piece.
+//! The text of an answer of which every frame holds either all so far or a piece.
 //!
-//! SGLang sends all of it unless it was started for incremental streaming, and no frame says
-//! which. It shows when a text does not begin with the one before.
+//! SGLang's `/generate` sends all of it unless it was started for incremental streaming, Triton
+//! where it accumulates tokens, and no frame says which. It shows when a text does not begin with the one before.
 
 /// How far the text has come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RunningText {
+pub(crate) struct RunningText {
     seen: String,
     frames: Frames,
 }
@@ -24,12 +24,12 @@ enum Frames {
 
 impl RunningText {
     /// Something other than the text shows that frames hold pieces.
-    pub(super) fn is_in_pieces(&mut self) {
+    pub(crate) fn is_in_pieces(&mut self) {
         self.frames = Frames::Pieces;
     }
 
     /// The part of a frame's text that is new.
-    pub(super) fn advance<'a>(&mut self, text: &'a str) -> &'a str {
+    pub(crate) fn advance<'a>(&mut self, text: &'a str) -> &'a str {
         if self.frames == Frames::Pieces || text.is_empty() {
             return text;
         }

@@ -1,0 +1,73 @@
+//! What the routes have in common whose answer is one document about several items: embeddings and
+//! rankings.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use servemark_core::{ErrorKind, RequestError, Sink, Usage};
+
+use crate::wire::{Text, believable, in_stream, parse};
+
+/// Reads a document about items of the type `T`: hands out the server's counts and gives the items.
+pub(crate) fn items<'a, T: Deserialize<'a>>(
+    json: &'a [u8],
+    out: &mut dyn Sink,
+) -> Result<Vec<T>, RequestError> {
+    let document: Document<'a, T> = parse(json)?;
+    if document.is_error() {
+        return Err(in_stream(json));
+    }
+    if let Some(usage) = document.usage.as_ref().and_then(InputUsage::usage) {
+        out.usage(usage);
+    }
+    Ok(document.items.unwrap_or_default())
+}
+
+/// An answer of `found` items where `expected` were asked for: a whole one, or why not.
+pub(crate) fn expect(found: usize, expected: usize, items: &str) -> Result<(), RequestError> {
+    if found == 0 {
+        return Err(RequestError::new(ErrorKind::Empty, format!("the answer holds no {items}")));
+    }
+    if found != expected {
+        let message = format!("the answer holds {found} {items}, {expected} were asked for");
+        return Err(RequestError::new(ErrorKind::Decode, message));
+    }
+    Ok(())
+}
+
+/// A stream where one document was to come.
+pub(crate) fn no_stream() -> RequestError {
+    RequestError::new(ErrorKind::Decode, "expected one document, got an event stream")
+}
+
+/// Embeddings are under `data`, scores under `results`.
+#[derive(Debug, Deserialize)]
+struct Document<'a, T> {
+    #[serde(alias = "data", alias = "results")]
+    items: Option<Vec<T>>,
+    usage: Option<InputUsage>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    object: Option<Text<'a>>,
+}
+
+impl<T> Document<'_, T> {
+    /// Whether it is an error object instead, wrapped or flat.
+    fn is_error(&self) -> bool {
+        self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
+    }
+}
+
+/// The server's counts. Some servers tell the total alone, which is the same: nothing is put out.
+#[derive(Debug, Deserialize)]
+struct InputUsage {
+    prompt_tokens: Option<u32>,
+    total_tokens: Option<u32>,
+}
+
+impl InputUsage {
+    fn usage(&self) -> Option<Usage> {
+        let tokens = self.prompt_tokens.or(self.total_tokens)?;
+        believable(Usage::new(Some(tokens), None))
+    }
+}

@@ -1,0 +1,140 @@
+//! `/v1/rerank`: how documents are ranked by a query, and how the answer is read.
+//!
+//! SGLang's client has no such backend. The keys are those of vLLM's `bench serve`; vLLM, infinity
+//! and others answer with an object that holds `results`, SGLang with a bare list.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{Prompt, RequestError, Sample, Sink, Usage};
+use servemark_sse::Event;
+
+use crate::items::{expect, items, no_stream};
+use crate::payload::{Payload, cannot_say};
+use crate::wire::{Frame, believable, parse};
+use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
+
+/// The knobs of `/v1/rerank`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RerankSpec {
+    /// What every dialect is told. An answer is one document, so nothing is streamed.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+    /// After how many tokens the server cuts a document, −1 for the model's own limit; sent where it
+    /// is given. vLLM's client sends −1, other servers do not know the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncate_prompt_tokens: Option<i64>,
+}
+
+impl RerankSpec {
+    /// Documents as they are.
+    pub fn new(common: CommonSpec) -> Self {
+        Self { common, truncate_prompt_tokens: None }
+    }
+}
+
+/// The codec of `/v1/rerank`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RerankBackend {
+    spec: RerankSpec,
+}
+
+impl RerankBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: RerankSpec) -> Self {
+        Self { spec }
+    }
+}
+
+impl Backend for RerankBackend {
+    type Decoder = RerankDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let RerankSpec { common, truncate_prompt_tokens } = &self.spec;
+        let path = Route::Rerank.path();
+        let Prompt::Ranking { query, documents } = &sample.prompt else {
+            return Err(cannot_say(&sample.prompt, path));
+        };
+        let body = Payload::default()
+            .with("model", common.model.as_str())
+            .with("query", query.as_str())
+            .with("documents", json!(documents))
+            .with_some("truncate_prompt_tokens", *truncate_prompt_tokens)
+            .with_all(common.extra_for(sample));
+        WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> RerankDecoder {
+        let documents = sample.prompt.items() as usize;
+        let extra = self.spec.common.extra_for(sample);
+        let best = extra.get("top_n").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+        RerankDecoder {
+            expected: best.map_or(documents, |best| best.min(documents)),
+            is_read: false,
+        }
+    }
+}
+
+/// Reads an answer of `/v1/rerank`. A score for each document makes it whole.
+#[derive(Clone, Debug)]
+pub struct RerankDecoder {
+    expected: usize,
+    is_read: bool,
+}
+
+impl RerankDecoder {
+    fn ranked(&mut self, ranked: &[Ranked]) -> Result<(), RequestError> {
+        self.is_read = true;
+        let scored = ranked.iter().filter(|one| one.score.or(one.relevance_score).is_some());
+        expect(scored.count(), self.expected, "scores")
+    }
+
+    /// SGLang's answer: each document with its score and what the server counted of it.
+    fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let ranked: Vec<Ranked> = parse(json)?;
+        let counts: Option<Vec<u32>> = ranked.iter().map(Ranked::prompt_tokens).collect();
+        let total = counts.map(|counts| counts.into_iter().fold(0, u32::saturating_add));
+        if let Some(usage) = total.and_then(|total| believable(Usage::new(Some(total), None))) {
+            out.usage(usage);
+        }
+        self.ranked(&ranked)
+    }
+}
+
+impl Decoder for RerankDecoder {
+    fn event(&mut self, _event: Event<'_>, _out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        Err(no_stream())
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        match Frame::of(body) {
+            Frame::Json(json) if json.starts_with(b"[") => self.list(json, out),
+            Frame::Json(json) => self.ranked(&items(json, out)?),
+            Frame::Blank | Frame::Done => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        if self.is_read { Ok(()) } else { expect(0, self.expected, "scores") }
+    }
+}
+
+/// A document with its score, by the name that SGLang has for it or the one of everybody else.
+#[derive(Debug, Deserialize)]
+struct Ranked {
+    score: Option<f64>,
+    relevance_score: Option<f64>,
+    meta_info: Option<MetaInfo>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MetaInfo {
+    prompt_tokens: Option<u32>,
+}
+
+impl Ranked {
+    fn prompt_tokens(&self) -> Option<u32> {
+        self.meta_info.as_ref()?.prompt_tokens
+    }
+}

@@ -1,0 +1,63 @@
+//! Baseten's Truss, on `/v1/models/model:predict`: how a sample is asked for.
+//!
+//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. The answer is
+//! that of text completions.
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{RequestError, Sample};
+
+use crate::payload::{Payload, text_of};
+use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+/// The knobs of Truss's route.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct TrussSpec {
+    /// What every dialect is told.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+}
+
+impl TrussSpec {
+    /// A greedy stream of the length asked for.
+    pub fn new(common: CommonSpec) -> Self {
+        Self { common }
+    }
+}
+
+/// The codec of Truss's route.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrussBackend {
+    spec: TrussSpec,
+}
+
+impl TrussBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: TrussSpec) -> Self {
+        Self { spec }
+    }
+}
+
+impl Backend for TrussBackend {
+    type Decoder = OpenAiDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let common = &self.spec.common;
+        let path = Route::Truss.path();
+        let body = Payload::default()
+            .with("model", common.model.as_str())
+            .with("prompt", text_of(&sample.prompt, path)?)
+            .with("temperature", 0.0)
+            .with("best_of", 1)
+            .with("max_tokens", sample.output_tokens)
+            .with("stream", common.stream)
+            .with("ignore_eos", common.ignore_eos)
+            .with_all(common.extra_for(sample));
+        WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> OpenAiDecoder {
+        OpenAiDecoder::new(sample)
+    }
+}

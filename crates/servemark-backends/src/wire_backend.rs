@@ -1,0 +1,100 @@
+//! Any of the dialects behind one type, so that a run need not know which it speaks.
+
+use servemark_core::{RequestError, Sample, Sink};
+use servemark_sse::Event;
+
+use crate::{
+    Backend, ChatBackend, CompletionsBackend, Decoder, EmbeddingsBackend, EmbeddingsDecoder, Flow,
+    GenerateBackend, GenerateDecoder, OpenAiDecoder, RerankBackend, RerankDecoder, TrtBackend,
+    TrtDecoder, TrussBackend, WireRequest,
+};
+
+/// Any of the dialects behind one type.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WireBackend {
+    /// SGLang's `/generate`.
+    Generate(GenerateBackend),
+    /// OpenAI's `/v1/completions`.
+    Completions(CompletionsBackend),
+    /// OpenAI's `/v1/chat/completions`.
+    Chat(ChatBackend),
+    /// OpenAI's `/v1/embeddings`.
+    Embeddings(EmbeddingsBackend),
+    /// `/v1/rerank`.
+    Rerank(RerankBackend),
+    /// TensorRT-LLM behind Triton.
+    Trt(TrtBackend),
+    /// Baseten's Truss.
+    Truss(TrussBackend),
+}
+
+impl Backend for WireBackend {
+    type Decoder = WireDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        match self {
+            Self::Generate(backend) => backend.encode(sample),
+            Self::Completions(backend) => backend.encode(sample),
+            Self::Chat(backend) => backend.encode(sample),
+            Self::Embeddings(backend) => backend.encode(sample),
+            Self::Rerank(backend) => backend.encode(sample),
+            Self::Trt(backend) => backend.encode(sample),
+            Self::Truss(backend) => backend.encode(sample),
+        }
+    }
+
+    fn decoder(&self, sample: &Sample) -> WireDecoder {
+        match self {
+            Self::Generate(backend) => WireDecoder::Generate(backend.decoder(sample)),
+            Self::Completions(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+            Self::Chat(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+            Self::Embeddings(backend) => WireDecoder::Embeddings(backend.decoder(sample)),
+            Self::Rerank(backend) => WireDecoder::Rerank(backend.decoder(sample)),
+            Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
+            Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+        }
+    }
+}
+
+/// Any of the dialects' readers behind one type.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum WireDecoder {
+    /// Of `/v1/embeddings`.
+    Embeddings(EmbeddingsDecoder),
+    /// Of SGLang's `/generate`.
+    Generate(GenerateDecoder),
+    /// Of OpenAI's two routes, and of Truss.
+    OpenAi(OpenAiDecoder),
+    /// Of `/v1/rerank`.
+    Rerank(RerankDecoder),
+    /// Of TensorRT-LLM behind Triton.
+    Trt(TrtDecoder),
+}
+
+impl WireDecoder {
+    fn inner(&mut self) -> &mut dyn Decoder {
+        match self {
+            Self::Embeddings(decoder) => decoder,
+            Self::Generate(decoder) => decoder,
+            Self::OpenAi(decoder) => decoder,
+            Self::Rerank(decoder) => decoder,
+            Self::Trt(decoder) => decoder,
+        }
+    }
+}
+
+impl Decoder for WireDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        self.inner().event(event, out)
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.inner().document(body, out)
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.inner().end()
+    }
+}

@@ -1,0 +1,29 @@
+//! Our flags for embeddings and rankings, which SGLang's client can only be asked for one by one.
+
+use clap::Args;
+use servemark_backends::EncodingFormat;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: embeddings and rankings")]
+pub(in crate::sglang) struct EmbeddingArgs {
+    /// How many texts an embedding request has
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::sglang) batch_size: i64,
+    /// How vectors are written: float or base64; by default the server's own way
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(in crate::sglang) encoding_format: Option<EncodingFormat>,
+    /// How long vectors are; by default the model's own length
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) dimensions: Option<i64>,
+    /// How many documents are ranked by a query
+    #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
+    pub(in crate::sglang) documents: i64,
+}
+
+fn parse_format(name: &str) -> Result<EncodingFormat, String> {
+    let known = [EncodingFormat::Base64, EncodingFormat::Float];
+    let found = known.into_iter().find(|format| format.as_str() == name);
+    found.ok_or_else(|| format!("expected float or base64, got {}", python::repr(name)))
+}
