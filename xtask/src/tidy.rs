@@ -33,6 +33,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark", 5),
     ("servemark-cli", 6),
     ("servemark-terminal", 7),
+    ("bench-embedding", 8),
     ("bench-serving", 8),
     ("mock-server", 8),
     ("servemark-door", 8),

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
+use crate::sglang::embedding::{self, Sweep};
 use crate::sglang::{self, Parsed};
 
 /// What a command line asks for.
@@ -17,6 +18,8 @@ pub enum Invocation {
     Sglang(Box<Parsed>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
+    /// One or more runs that embed or rank.
+    Sweep(Box<Sweep>),
 }
 
 /// Reads what follows the program's name.
@@ -40,6 +43,10 @@ pub fn parse(
         "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
         "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
         "--version" => Err(UsageError::help(VERSION)),
+        "bench-embedding" => {
+            let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
+            Ok(Invocation::Sweep(Box::new(sweep)))
+        }
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "score" => score::parse("servemark score", args).map(Invocation::Score),
         python if is_python(python) => module(args, environment),
@@ -118,16 +125,8 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 8] = [
-    "ais_bench",
-    "bench-embedding",
-    "bench-offline",
-    "compare",
-    "evalscope",
-    "rerun",
-    "selftest",
-    "vllm",
-];
+const NOT_BUILT: [&str; 7] =
+    ["ais_bench", "bench-offline", "compare", "evalscope", "rerun", "selftest", "vllm"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -142,6 +141,7 @@ Commands:
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   bench-serving ...                       the same without Python's words
+  bench-embedding ...                     embeddings and rankings, alone or as a grid
   score RUNLOG ...                        the numbers of a run that is over
 
 servemark COMMAND --help tells more. A first look, without any server:

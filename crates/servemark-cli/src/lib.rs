@@ -20,3 +20,4 @@ pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
 pub use score::ScoreArgs;
 pub use sglang::Parsed;
+pub use sglang::embedding::{self, Sweep};

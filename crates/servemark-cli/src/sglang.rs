@@ -10,6 +10,7 @@
 mod args;
 mod control;
 mod dataset;
+pub mod embedding;
 mod given;
 mod load;
 mod names;
@@ -23,7 +24,7 @@ mod wire;
 
 use std::ffi::OsString;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, Command, FromArgMatches};
 use servemark_backends::BackendName;
 use servemark_client::Credentials;
 use servemark_hub::HubSettings;
@@ -73,15 +74,24 @@ pub fn parse(
     environment: &Environment,
 ) -> Result<Parsed, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
-    let command = SglangArgs::whole_command(program);
-    let args = texts(args).map_err(refuse)?;
-    let grammar = Grammar::of(&command, &PEER, EXCLUSIVE);
-    let reading = grammar.read(&args).map_err(refuse)?;
-    let given = Given { reading, command };
-    let mut args = typed(program, &given)?;
+    let given = read(program, SglangArgs::whole_command(program), args)?;
+    let (mut args, _) = typed(program, &given)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     understand(&args, &given, environment).map_err(refuse)
+}
+
+/// The first step: argparse's rules.
+fn read(
+    program: &str,
+    command: Command,
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<Given, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let args = texts(args).map_err(refuse)?;
+    let grammar = Grammar::of(&command, &PEER, EXCLUSIVE);
+    let reading = grammar.read(&args).map_err(refuse)?;
+    Ok(Given { reading, command })
 }
 
 fn understand(
@@ -131,12 +141,12 @@ fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, CliErr
     args.into_iter().map(|arg| arg.into_string().map_err(not_utf8)).collect()
 }
 
-fn typed(program: &str, given: &Given) -> Result<SglangArgs, UsageError> {
+fn typed(program: &str, given: &Given) -> Result<(SglangArgs, ArgMatches), UsageError> {
     let args = [program.to_owned()].into_iter().chain(given.reading.canonical());
     let matches = given.command.clone().try_get_matches_from(args);
-    matches
-        .and_then(|matches| SglangArgs::from_arg_matches(&matches))
-        .map_err(|error| refusal::of_clap(program, &error))
+    let refuse = |error| refusal::of_clap(program, &error);
+    let matches = matches.map_err(refuse)?;
+    Ok((SglangArgs::from_arg_matches(&matches).map_err(refuse)?, matches))
 }
 
 #[cfg(test)]

@@ -32,6 +32,11 @@ impl Grouping {
         }
     }
 
+    /// How many answers a request asks for.
+    pub fn items(self) -> usize {
+        self.texts() - self.queries()
+    }
+
     /// Whether nothing is put together.
     pub fn is_single(&self) -> bool {
         *self == Self::Single

@@ -44,6 +44,8 @@ impl Default for ScoringSpec {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layout {
+    /// Ours, of embeddings and rankings.
+    Embedding,
     /// Ours.
     Native,
     /// SGLang 0.5.23's.

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
-use servemark_datasets::{
-    DatasetSpec, Grouping, PromptForm, RandomSpec, TraceFormat, TraceSpec,
-};
+use servemark_datasets::{DatasetSpec, Grouping, PromptForm, RandomSpec, TraceFormat, TraceSpec};
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 

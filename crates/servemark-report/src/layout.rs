@@ -6,7 +6,7 @@ use std::io;
 use servemark_core::RunLog;
 use servemark_metrics::Metrics;
 
-use crate::{NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
+use crate::{EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
 
 /// A run with its numbers.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,8 @@ pub trait ReportFormat: Debug {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
+    /// Ours, of embeddings and rankings.
+    Embedding,
     /// Ours.
     #[default]
     Native,
@@ -72,6 +74,7 @@ impl Layout {
     /// The table for a person.
     pub fn table(self) -> Box<dyn ReportFormat> {
         match self {
+            Self::Embedding => Box::new(EmbeddingTable),
             Self::Native => Box::new(NativeTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
         }
@@ -80,7 +83,7 @@ impl Layout {
     /// The document for a program; SGLang appends its line to a file, ours is a file.
     pub fn document(self) -> Box<dyn ReportFormat> {
         match self {
-            Self::Native => Box::new(NativeJson),
+            Self::Embedding | Self::Native => Box::new(NativeJson),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
         }
     }

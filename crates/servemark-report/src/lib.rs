@@ -4,6 +4,7 @@
 //! gives the same bytes on any machine. Formats compute no metric, read no clock, open no file and
 //! know no command line: what a peer's file repeats of its own arrives as facts of the run.
 
+mod embedding;
 mod file_name;
 mod layout;
 mod native;
@@ -11,6 +12,7 @@ mod plot;
 mod sglang;
 mod table;
 
+pub use embedding::{EmbeddingTable, GridFormat, write_grid};
 pub use file_name::ResultFileName;
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};

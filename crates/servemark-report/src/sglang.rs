@@ -13,8 +13,6 @@ pub use line::SglangLine;
 pub use steady::SteadyStateLine;
 pub use table::SglangTable;
 
-use servemark_core::RunLog;
-
 /// The parts that SGLang writes only when a flag asks for them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]

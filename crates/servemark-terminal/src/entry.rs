@@ -5,9 +5,17 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use servemark::ExitCode as Code;
-use servemark_cli::{Environment, Invocation, UsageError, door as command_line, sglang};
+use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding, sglang};
 
 use crate::{screen, serve};
+
+/// The body of `bench-embedding`.
+pub fn bench_embedding() -> ExitCode {
+    answer(|args, environment| {
+        let sweep = embedding::parse("bench-embedding", args, environment)?;
+        Ok(Invocation::Sweep(Box::new(sweep)))
+    })
+}
 
 /// The body of `bench-serving`.
 pub fn bench_serving() -> ExitCode {

@@ -7,6 +7,7 @@
 mod entry;
 mod screen;
 mod serve;
+mod sweep;
 mod ticker;
 
-pub use entry::{bench_serving, door};
+pub use entry::{bench_embedding, bench_serving, door};

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError};
 use servemark::plan::{OutputSpec, ScoringSpec};
-use servemark::{
-    ExecuteError, ExitCode, Run, RunContext, Scores, execute, stop_on_ctrl_c, verdict,
-};
+use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, stop_on_ctrl_c};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
 use crate::screen::{self, Screen};
@@ -16,8 +14,9 @@ use crate::screen::{self, Screen};
 /// Does what was asked for and says how it went.
 pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
-        Invocation::Sglang(parsed) => bench(*parsed),
+        Invocation::Sglang(parsed) => bench(&parsed),
         Invocation::Score(args) => score(&args),
+        Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
         _ => unreachable!("every invocation is served"),
     };
     done.unwrap_or_else(|error| {
@@ -26,48 +25,73 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     })
 }
 
-fn bench(parsed: Parsed) -> anyhow::Result<ExitCode> {
+/// One run.
+pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
+    let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
+    let run = execute(&parsed.plan, &context)?;
+    report(&run, &parsed.plan.scoring, &parsed.plan.output)
+}
+
+/// What a run, or several one after the other, are given; nothing if the plan is only to be
+/// printed, which is done then.
+pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     for warning in &parsed.warnings {
         screen::complain(&format!("warning: {warning}"));
     }
     if parsed.plan_only {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
-        return Ok(ExitCode::Ok);
+        return Ok(None);
     }
     let live = Arc::default();
     let screen = Screen::new(parsed.progress, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
-    context.credentials = parsed.credentials;
-    context.hub = parsed.hub;
+    context.credentials = parsed.credentials.clone();
+    context.hub = parsed.hub.clone();
     stop_on_ctrl_c(context.clone())?;
-    let run = execute(&parsed.plan, &context)?;
-    report(&run, &parsed.plan.scoring, &parsed.plan.output)
+    Ok(Some(context))
 }
 
 fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
-    publish(&Scores::of(&run.log, scoring), output)?;
+    let scores = Scores::of(&run.log, scoring);
+    show(&scores)?;
+    keep(run, &scores, output)
+}
+
+/// The result files, and where the run log is. Says how the run went.
+pub(crate) fn keep(
+    run: &Run,
+    scores: &Scores<'_>,
+    output: &OutputSpec,
+) -> anyhow::Result<ExitCode> {
+    append(scores, output)?;
     if let Some(error) = &run.run_log_error {
         bail!("{error:#}; the report above is whole and the file is not");
     }
     if let Some(path) = &run.run_log {
         screen::complain(&format!("Run log: {}", path.display()));
     }
-    Ok(verdict(&run.log, scoring))
+    Ok(scores.verdict())
 }
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let log = RunLog::read(&args.run_log)?;
     let scoring = args.scoring(servemark::scoring_of(&log).unwrap_or_default());
-    publish(&Scores::of(&log, &scoring), &args.output())?;
+    let scores = Scores::of(&log, &scoring);
+    show(&scores)?;
+    append(&scores, &args.output())?;
     Ok(ExitCode::Ok)
 }
 
-/// The tables first: whatever fails after them, the numbers were shown.
-fn publish(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
+/// The tables come first: whatever fails after them, the numbers were shown.
+fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
+    Ok(())
+}
+
+fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
     if let Some(path) = &output.result_file {
         let appended = scores.append_result(output.details, path);
         appended.with_context(|| cannot_append("the result", path))?;

@@ -272,7 +272,13 @@ impl Live {
         self.started.load(Relaxed).saturating_sub(self.finished())
     }
 
+    /// A measurement begins, and counts from zero, or is over.
     pub(crate) fn measure(&self, measuring: bool) {
+        if measuring {
+            for counter in [&self.started, &self.finished, &self.failed] {
+                counter.store(0, Relaxed);
+            }
+        }
         self.measuring.store(measuring, Relaxed);
     }
 

@@ -9,7 +9,8 @@ use servemark_core::RunLog;
 use servemark_metrics::{MetricPolicy, Metrics};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
-    Layout as Format, Report, ReportFormat, SglangOptions, SteadyStateLine, ThroughputPlots,
+    GridFormat, Layout as Format, Report, ReportFormat, SglangOptions, SteadyStateLine,
+    ThroughputPlots, write_grid,
 };
 
 use crate::ExitCode;
@@ -40,6 +41,7 @@ impl<'a> Scores<'a> {
         for layout in &self.scoring.layouts {
             let format = match layout {
                 Layout::Sglang => Format::Sglang(self.options()),
+                Layout::Embedding => Format::Embedding,
                 _ => Format::Native,
             };
             self.write(*layout, format.table().as_ref(), out)?;
@@ -60,6 +62,11 @@ impl<'a> Scores<'a> {
     pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
         let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
         self.append(&SteadyStateLine, path).map(|()| is_found)
+    }
+
+    /// What the exit code says of the run.
+    pub fn verdict(&self) -> ExitCode {
+        verdict(self.log, self.scoring)
     }
 
     /// One write, so that programs which share the file do not share a line.
@@ -94,6 +101,15 @@ impl<'a> Scores<'a> {
         let options = SglangOptions::default();
         if self.scoring.cache_report { options.with_cache_report() } else { options }
     }
+}
+
+/// Writes a grid of runs, a row each.
+pub fn write_runs(logs: &[RunLog], format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
+    let score = |log| Metrics::score(log, &MetricPolicy::native());
+    let metrics: Vec<Metrics> = logs.iter().map(score).collect();
+    let pairs = logs.iter().zip(&metrics);
+    let reports: Vec<_> = pairs.map(|(log, metrics)| Report::new(log, metrics)).collect();
+    write_grid(&reports, format, out)
 }
 
 /// How a log was to be scored when it was made.

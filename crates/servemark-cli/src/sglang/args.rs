@@ -71,8 +71,16 @@ pub(super) struct SglangArgs {
 impl SglangArgs {
     /// The whole command: what is mirrored above, and the flags that are only known by name.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command =
-            Self::command().bin_name(program).args(unbuilt::args()).after_help(after_help());
+        Self::extended_command(program, |command| command)
+    }
+
+    /// The same with what another program adds.
+    pub(super) fn extended_command(
+        program: &str,
+        extend: impl FnOnce(Command) -> Command,
+    ) -> Command {
+        let command = Self::command().args(unbuilt::args()).after_help(after_help());
+        let mut command = extend(command).bin_name(program);
         command.build();
         command
     }

@@ -11,7 +11,7 @@ use crate::sglang::simulate::parse_simulator;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(in crate::sglang) struct OwnArgs {
-    /// The tables to print, in this order: sglang, native
+    /// The tables to print, in this order: sglang, native, embedding
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout,
           default_value = "sglang,native")]
     pub(in crate::sglang) layout: Vec<Layout>,
@@ -110,7 +110,10 @@ pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
     match name {
         "native" => Ok(Layout::Native),
         "sglang" => Ok(Layout::Sglang),
+        "embedding" => Ok(Layout::Embedding),
         "aisbench" | "evalscope" | "vllm" => Err(format!("the layout {name} is not built yet")),
-        _ => Err(format!("there is no layout {name}; use sglang, native or both with a comma")),
+        _ => Err(format!(
+            "there is no layout {name}; use sglang, native, embedding or several with commas"
+        )),
     }
 }

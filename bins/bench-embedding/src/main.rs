@@ -1,0 +1,7 @@
+//! Benchmark of embedding and rerank servers: alone, or as a grid of batch sizes and concurrencies.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    servemark_terminal::bench_embedding()
+}

@@ -1,0 +1,158 @@
+//! The program as a user runs it, against the simulator.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use servemark_mock::{MockServer, MockSpec};
+use tempfile::TempDir;
+
+fn run(folder: &TempDir, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench-embedding"));
+    command.args(args).current_dir(folder.path()).stdin(Stdio::null());
+    for variable in ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI"] {
+        command.env_remove(variable);
+    }
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn value(table: &str, label: &str) -> f64 {
+    let line = table.lines().find(|line| line.starts_with(label)).expect(label);
+    line[label.len()..].trim().parse().expect("a number")
+}
+
+/// A small run against the simulator.
+const SMALL: [&str; 9] = [
+    "--simulate",
+    "ttft=2ms",
+    "--num-prompts",
+    "12",
+    "--random-input-len",
+    "16",
+    "--disable-tqdm",
+    "--output-file",
+    "result.jsonl",
+];
+
+#[test]
+fn a_run_counts_requests_and_items() {
+    let folder = TempDir::new().unwrap();
+    let flags = ["--batch-size", "8", "--max-concurrency", "2", "--run-log", "run.jsonl"];
+    let output = run(&folder, &[&SMALL[..], &flags].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(table.contains("= Embedding report ="), "{table}");
+    let is = |label: &str, expected: f64| (value(&table, label) - expected).abs() < f64::EPSILON;
+    assert!(is("items per request", 8.0) && is("ok", 12.0) && is("failed", 0.0), "{table}");
+    let ratio = value(&table, "items/s") / value(&table, "requests/s");
+    assert!((ratio - 8.0).abs() < 0.01, "{table}");
+    assert!(value(&table, "mean (ms)") >= 2.0, "{table}");
+    assert!(value(&table, "bytes per item") > 0.0, "{table}");
+    let score = fs::read_to_string(folder.path().join("run.jsonl")).unwrap();
+    assert_eq!(score.lines().count(), 1 + 1 + 12 + 1);
+}
+
+#[test]
+fn base64_is_shorter_than_decimal_numbers() {
+    let folder = TempDir::new().unwrap();
+    let bytes = |format| {
+        let flags = ["--encoding-format", format, "--dimensions", "256", "--no-run-log"];
+        let output = run(&folder, &[&SMALL[..], &flags].concat());
+        value(&text(&output.stdout), "bytes per item")
+    };
+    // 256 floats are 1,368 characters of base64; the simulator writes a number with four or five.
+    let (float, base64) = (bytes("float"), bytes("base64"));
+    assert!((1_368.0..1_600.0).contains(&base64) && float > base64, "{float} {base64}");
+}
+
+#[test]
+fn a_grid_has_a_run_for_every_pair_and_one_table() {
+    let folder = TempDir::new().unwrap();
+    let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3", "--run-log", "grid.jsonl"];
+    for (file, rows) in [("grid.md", 2 + 4), ("grid.csv", 1 + 4), ("grid.json", 0)] {
+        let output = run(&folder, &[&SMALL[..], &sweep, &["--grid-file", file]].concat());
+        let (table, news) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{news}");
+        assert_eq!(table.lines().count(), 2 + 4, "{table}");
+        assert!(news.contains("Point 4 of 4: 4 per request, at most 3 in flight"), "{news}");
+        let written = fs::read_to_string(folder.path().join(file)).unwrap();
+        if rows > 0 {
+            assert_eq!(written.lines().count(), rows, "{written}");
+        }
+    }
+    let grid = fs::read_to_string(folder.path().join("grid.json")).unwrap();
+    let grid: Vec<Value> = serde_json::from_str(&grid).unwrap();
+    let pairs: Vec<_> = grid
+        .iter()
+        .map(|point| (point["items_per_request"].as_u64(), point["max_concurrency"].as_u64()))
+        .collect();
+    let pair = |items, limit| (Some(items), Some(limit));
+    assert_eq!(pairs, [pair(1, 1), pair(1, 3), pair(4, 1), pair(4, 3)]);
+    assert!(grid.iter().all(|point| point["completed"] == 12 && point["failed"] == 0));
+    for name in ["grid_1x1.jsonl", "grid_1x3.jsonl", "grid_4x1.jsonl", "grid_4x3.jsonl"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn rankings_are_asked_for_and_counted_by_document() {
+    let mut spec = MockSpec::default();
+    spec.keep_requests = 16;
+    let server = MockServer::start(spec).unwrap();
+    let folder = TempDir::new().unwrap();
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let url = server.base_url();
+    let target = ["--base-url", &url, "--model", "mock", "--tokenizer", tokenizer];
+    let flags = ["--task", "rerank", "--documents", "3", "--num-prompts", "4"];
+    let more = ["--random-input-len", "8", "--no-run-log", "--output-file", "result.jsonl"];
+    let output = run(&folder, &[&target[..], &flags, &more].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(table.contains("= Rerank report ="), "{table}");
+    assert!((value(&table, "items per request") - 3.0).abs() < f64::EPSILON, "{table}");
+    let asked = server.requests().into_iter().filter(|request| request.path == "/v1/rerank");
+    let bodies: Vec<Value> =
+        asked.map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    assert_eq!(bodies.len(), 5, "four and the warm-up");
+    assert!(bodies.iter().all(|body| body["documents"].as_array().unwrap().len() == 3));
+}
+
+#[test]
+fn a_failed_answer_is_a_failure() {
+    let folder = TempDir::new().unwrap();
+    let faults = ["--simulate-fault", "empty/2", "--warmup-requests", "0", "--no-run-log"];
+    let output = run(&folder, &[&SMALL[..], &faults].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!((value(&table, "failed") - 6.0).abs() < f64::EPSILON, "{table}");
+    assert!(table.contains("  empty: 6 x "), "{table}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = TempDir::new().unwrap();
+    for (line, words) in [
+        ("--backend vllm", "vllm generates text; bench-serving measures that"),
+        ("--task rerank --backend vllm-embedding", "--task does not go with"),
+        ("--task rank", "expected embed or rerank, got 'rank'"),
+        ("--sweep batch-size=0", "expected KEY=N,N"),
+        ("--sweep size=1", "expected KEY=N,N"),
+        ("--task rerank --sweep batch-size=2", "names what sglang-rerank has not"),
+        ("--sweep batch-size=2 --grid-file grid.txt", "expected a name in .md, .csv or .json"),
+        ("--grid-file grid.md", "--grid-file has no effect without --sweep"),
+        ("--task rerank --dimensions 8", "--dimensions has no effect beyond"),
+        ("--dimensions 0", "--dimensions must be 1 or more, not 0"),
+        ("--encoding-format hex", "expected float or base64, got 'hex'"),
+    ] {
+        let output = run(&folder, &line.split(' ').collect::<Vec<_>>());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert!(error.contains(words), "{line}: {error}");
+    }
+}

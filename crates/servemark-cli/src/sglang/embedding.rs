@@ -1,0 +1,275 @@
+//! `bench-embedding`: SGLang's command line for embeddings and rankings, with a task, defaults that
+//! fit it, and a grid of runs.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Args, Command, FromArgMatches};
+use servemark_backends::{BackendName, Route};
+use servemark_plan::Layout;
+use servemark_report::GridFormat;
+
+use super::args::SglangArgs;
+use super::given::Given;
+use super::{Parsed, backend, read, simulate, typed, understand};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::python;
+
+/// A command line of `bench-embedding`, understood.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Sweep {
+    /// The runs, in their order; one if there is no grid.
+    pub points: Vec<Parsed>,
+    /// Whether they are the points of a grid.
+    pub is_grid: bool,
+    /// Where the grid is written besides, and as what.
+    pub file: Option<(PathBuf, GridFormat)>,
+}
+
+/// Reads a command line, without the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, embedding};
+///
+/// let args = ["--sweep", "batch-size=1,8", "max-concurrency=1,4,16", "--num-prompts", "64"];
+/// let sweep = embedding::parse("bench-embedding", args.map(Into::into), &Environment::default())?;
+/// assert_eq!(sweep.points.len(), 6);
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Sweep, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let command = SglangArgs::extended_command(program, extend);
+    let given = read(program, command, args)?;
+    let (mut args, matches) = typed(program, &given)?;
+    let own =
+        SweepArgs::from_arg_matches(&matches).map_err(|error| UsageError::from_clap(&error))?;
+    given.reading.refuse_leftovers().map_err(refuse)?;
+    simulate::choose_the_rest(&mut args, &given);
+    own.choose_the_rest(&mut args, &given);
+    own.sweep(&args, &given, environment).map_err(refuse)
+}
+
+fn extend(command: Command) -> Command {
+    let hide = |arg: Arg| {
+        let is_idle = arg.get_long().is_some_and(|name| IDLE.contains(&name));
+        if is_idle { arg.hide(true) } else { arg }
+    };
+    SweepArgs::augment_args(command)
+        .name("bench-embedding")
+        .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
+        .mut_args(hide)
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: embeddings and rankings")]
+struct SweepArgs {
+    /// What is asked for: embed or rerank; by default what --backend says, else embed
+    #[arg(long, value_name = "TASK", value_parser = parse_task)]
+    task: Option<Task>,
+    /// Run once for every pair of the two lists, such as batch-size=1,8,32 max-concurrency=1,4;
+    /// documents= in place of batch-size= for rankings
+    #[arg(long, value_name = "KEY=N,N", num_args = 1.., action = clap::ArgAction::Set,
+          value_delimiter = crate::argparse::LIST, value_parser = parse_axis)]
+    sweep: Option<Vec<Axis>>,
+    /// The file to which the grid is written: .md, .csv or .json
+    #[arg(long, value_name = "PATH", value_parser = parse_grid_file)]
+    grid_file: Option<(PathBuf, GridFormat)>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Task {
+    Embed,
+    Rerank,
+}
+
+/// One side of a grid.
+#[derive(Clone, Debug, PartialEq)]
+struct Axis {
+    key: Key,
+    values: Vec<i64>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Key {
+    BatchSize,
+    Documents,
+    MaxConcurrency,
+}
+
+impl SweepArgs {
+    /// Chooses what the user left open.
+    fn choose_the_rest(&self, args: &mut SglangArgs, given: &Given) {
+        let open = |flag: &str| !given.is(flag);
+        if open("--backend") {
+            let rerank = self.task == Some(Task::Rerank);
+            let name =
+                if rerank { BackendName::SglangRerank } else { BackendName::SglangEmbedding };
+            name.as_str().clone_into(&mut args.target.backend);
+        }
+        if open("--dataset-name") && open("--dataset-path") {
+            "random-ids".clone_into(&mut args.dataset.dataset_name);
+        }
+        if open("--random-output-len") {
+            args.dataset.random_output_len = 0;
+        }
+        if open("--layout") {
+            args.own.layout = vec![Layout::Embedding];
+        }
+        if open("--request-rate") {
+            args.load.request_rate = f64::INFINITY;
+        }
+    }
+
+    fn sweep(
+        &self,
+        args: &SglangArgs,
+        given: &Given,
+        environment: &Environment,
+    ) -> Result<Sweep, CliError> {
+        self.check(backend(args)?)?;
+        let args = self.points(args);
+        let points = args.iter().map(|point| understand(point, given, environment));
+        let mut points = points.collect::<Result<Vec<_>, _>>()?;
+        let is_grid = self.sweep.is_some();
+        if is_grid {
+            points.iter_mut().for_each(name_after_point);
+        }
+        Ok(Sweep { points, is_grid, file: self.grid_file.clone() })
+    }
+
+    fn check(&self, backend: BackendName) -> Result<(), CliError> {
+        let task = match backend.route() {
+            Route::Embeddings => Task::Embed,
+            Route::Rerank => Task::Rerank,
+            _ => {
+                let why = format!("{backend} generates text; bench-serving measures that");
+                return Err(CliError::setting("--backend", why));
+            }
+        };
+        if self.task.is_some_and(|asked| asked != task) {
+            return Err(CliError::setting(
+                "--task",
+                format!("does not go with --backend {backend}"),
+            ));
+        }
+        if self.grid_file.is_some() && self.sweep.is_none() {
+            return Err(CliError::NoEffect { flag: "--grid-file", when: "without --sweep" });
+        }
+        let axes = self.sweep.iter().flatten();
+        let foreign = if task == Task::Embed { Key::Documents } else { Key::BatchSize };
+        match axes.map(|axis| axis.key).find(|key| *key == foreign) {
+            Some(_) => Err(CliError::setting(
+                "--sweep",
+                format!("names what {backend} has not; batches are of texts, documents are ranked"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The command line of every point: the sides of the grid, each with all of the next.
+    fn points(&self, args: &SglangArgs) -> Vec<SglangArgs> {
+        let grid = vec![args.clone()];
+        self.sweep.iter().flatten().fold(grid, |grid, axis| {
+            let along = |point: &SglangArgs| {
+                let point = point.clone();
+                axis.values.iter().map(move |value| axis.key.set(point.clone(), *value))
+            };
+            grid.iter().flat_map(along).collect()
+        })
+    }
+}
+
+impl Key {
+    const ALL: [Self; 3] = [Self::BatchSize, Self::Documents, Self::MaxConcurrency];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::BatchSize => "batch-size",
+            Self::Documents => "documents",
+            Self::MaxConcurrency => "max-concurrency",
+        }
+    }
+
+    fn set(self, mut args: SglangArgs, value: i64) -> SglangArgs {
+        match self {
+            Self::BatchSize => args.embedding.batch_size = value,
+            Self::Documents => args.embedding.documents = value,
+            Self::MaxConcurrency => args.load.max_concurrency = Some(value),
+        }
+        args
+    }
+}
+
+/// Every point has a run log of its own.
+fn name_after_point(point: &mut Parsed) {
+    let (items, limit) = (point.plan.workload.grouping.items(), point.plan.load.max_concurrency);
+    let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
+    if let Some(path) = &mut point.plan.output.run_log {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = LOG_ENDS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        let end = &name[stem.len()..];
+        *path = path.with_file_name(format!("{stem}_{items}x{limit}{end}"));
+    }
+}
+
+fn parse_task(name: &str) -> Result<Task, String> {
+    match name {
+        "embed" => Ok(Task::Embed),
+        "rerank" => Ok(Task::Rerank),
+        _ => Err(format!("expected embed or rerank, got {}", python::repr(name))),
+    }
+}
+
+fn parse_axis(text: &str) -> Result<Axis, String> {
+    let expected = || {
+        let shown = python::repr(text);
+        format!("expected KEY=N,N with KEY in batch-size, documents, max-concurrency, got {shown}")
+    };
+    let (name, values) = text.split_once('=').ok_or_else(expected)?;
+    let key = Key::ALL.into_iter().find(|key| key.as_str() == name).ok_or_else(expected)?;
+    let values: Option<Vec<i64>> =
+        values.split(',').map(|value| value.parse().ok().filter(|n| *n > 0)).collect();
+    Ok(Axis { key, values: values.ok_or_else(expected)? })
+}
+
+fn parse_grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
+    let extension = Path::new(path).extension().map(|end| end.to_string_lossy().into_owned());
+    let format = match extension.as_deref() {
+        Some("csv") => GridFormat::Csv,
+        Some("json") => GridFormat::Json,
+        Some("md") => GridFormat::Markdown,
+        _ => {
+            return Err(format!(
+                "expected a name in .md, .csv or .json, got {}",
+                python::repr(path)
+            ));
+        }
+    };
+    Ok((path.into(), format))
+}
+
+const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
+
+/// Flags about output, which is not there; they are taken with a warning and not listed.
+const IDLE: [&str; 14] = [
+    "cache-report",
+    "disable-ignore-eos",
+    "disable-stream",
+    "fake-prefill",
+    "include-usage",
+    "logprob-start-len",
+    "prompt-suffix",
+    "random-output-len",
+    "return-logprob",
+    "return-routed-experts",
+    "temperature",
+    "token-ids-logprob",
+    "top-logprobs-num",
+    "top-p",
+];

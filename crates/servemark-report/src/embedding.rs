@@ -1,0 +1,185 @@
+//! Runs that embed or rank: the table of one, and the grid of several.
+
+use std::io;
+
+use serde::Serialize;
+use servemark_metrics::{FailureGroup, Metrics};
+
+use crate::table::{Line, Style, Table};
+use crate::{Report, ReportFormat};
+
+/// The table of a run that embeds texts or ranks documents.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbeddingTable;
+
+impl ReportFormat for EmbeddingTable {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let point = GridPoint::of(report);
+        let facts = &report.log.header().facts;
+        let mut table = Table::default();
+        table.title(if facts.api_path == RERANK { "Rerank report" } else { "Embedding report" });
+        table.row("backend", format!("{} ({})", facts.backend, facts.api_path));
+        table.row("model", &facts.model);
+        for column in COLUMNS {
+            table.row(column.words, (column.show)(&point));
+        }
+        report.metrics.failures.iter().for_each(|group| failure(&mut table, group));
+        table.end();
+        table.write(&EmbeddingStyle, out)
+    }
+}
+
+fn failure(table: &mut Table, group: &FailureGroup) {
+    for example in &group.messages {
+        table.note(format!("  {}: {} x {}", group.kind, example.count, example.message));
+    }
+}
+
+/// What a grid of runs is written as.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum GridFormat {
+    /// A list of objects.
+    Json,
+    /// A line of heads, then a line per run, parted by commas.
+    Csv,
+    /// A table that a person can read as it is.
+    #[default]
+    Markdown,
+}
+
+/// Writes one row per run.
+pub fn write_grid(
+    reports: &[Report<'_>],
+    format: GridFormat,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let points: Vec<GridPoint> = reports.iter().map(GridPoint::of).collect();
+    match format {
+        GridFormat::Json => {
+            serde_json::to_writer_pretty(&mut *out, &points)?;
+            writeln!(out)
+        }
+        GridFormat::Csv => {
+            writeln!(out, "{}", COLUMNS.map(|column| column.key).join(","))?;
+            points.iter().try_for_each(|point| writeln!(out, "{}", point.cells("").join(",")))
+        }
+        GridFormat::Markdown => {
+            writeln!(out, "| {} |", COLUMNS.map(|column| column.words).join(" | "))?;
+            writeln!(out, "|{}", "---:|".repeat(COLUMNS.len()))?;
+            let mut row = |point: &GridPoint| writeln!(out, "| {} |", point.cells("-").join(" | "));
+            points.iter().try_for_each(&mut row)
+        }
+    }
+}
+
+/// One run of a grid. A number is absent where there was nothing to count, or too little of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct GridPoint {
+    items_per_request: u32,
+    max_concurrency: Option<usize>,
+    completed: usize,
+    failed: usize,
+    duration_s: f64,
+    requests_per_s: Option<f64>,
+    items_per_s: Option<f64>,
+    server_tokens_per_s: Option<f64>,
+    input_tokens_per_s: Option<f64>,
+    mean_ms: Option<f64>,
+    median_ms: Option<f64>,
+    p90_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    bytes_per_item: Option<f64>,
+}
+
+impl GridPoint {
+    fn of(report: &Report<'_>) -> Self {
+        let Metrics { requests, items, throughput, latencies, duration_s, .. } = report.metrics;
+        let latency = &latencies.e2el;
+        let planned = report.log.measured().map(|record| record.planned.items);
+        Self {
+            items_per_request: planned.max().unwrap_or_default(),
+            max_concurrency: report.log.header().facts.max_concurrency,
+            completed: requests.completed,
+            failed: requests.failed,
+            duration_s: *duration_s,
+            requests_per_s: throughput.requests_per_s,
+            items_per_s: items.items_per_s,
+            server_tokens_per_s: items.server_tokens_per_s,
+            input_tokens_per_s: throughput.input_tokens_per_s,
+            mean_ms: latency.mean_ms,
+            median_ms: latency.median_ms,
+            p90_ms: latency.percentile_ms(90.0),
+            p95_ms: latency.percentile_ms(95.0),
+            p99_ms: latency.percentile_ms(99.0),
+            bytes_per_item: items.bytes_per_item,
+        }
+    }
+
+    /// The row's cells; `absent` stands for what is not there.
+    fn cells(&self, absent: &str) -> [String; COLUMNS.len()] {
+        COLUMNS.map(|column| match (column.show)(self) {
+            cell if cell == ABSENT => absent.to_owned(),
+            cell => cell,
+        })
+    }
+}
+
+/// A number of a run: its names for programs and for people, and how it is shown.
+#[derive(Clone, Copy)]
+struct Column {
+    key: &'static str,
+    words: &'static str,
+    show: fn(&GridPoint) -> String,
+}
+
+const COLUMNS: [Column; 15] = [
+    column("items_per_request", "items per request", |point| point.items_per_request.to_string()),
+    column("max_concurrency", "at most in flight", |point| {
+        point.max_concurrency.map_or_else(|| ABSENT.to_owned(), |limit| limit.to_string())
+    }),
+    column("completed", "ok", |point| point.completed.to_string()),
+    column("failed", "failed", |point| point.failed.to_string()),
+    column("duration_s", "duration (s)", |point| number(Some(point.duration_s))),
+    column("requests_per_s", "requests/s", |point| number(point.requests_per_s)),
+    column("items_per_s", "items/s", |point| number(point.items_per_s)),
+    column("server_tokens_per_s", "input tokens/s, by the server", |point| {
+        number(point.server_tokens_per_s)
+    }),
+    column("input_tokens_per_s", "input tokens/s, by us", |point| number(point.input_tokens_per_s)),
+    column("mean_ms", "mean (ms)", |point| number(point.mean_ms)),
+    column("median_ms", "median (ms)", |point| number(point.median_ms)),
+    column("p90_ms", "p90 (ms)", |point| number(point.p90_ms)),
+    column("p95_ms", "p95 (ms)", |point| number(point.p95_ms)),
+    column("p99_ms", "p99 (ms)", |point| number(point.p99_ms)),
+    column("bytes_per_item", "bytes per item", |point| number(point.bytes_per_item)),
+];
+
+const fn column(key: &'static str, words: &'static str, show: fn(&GridPoint) -> String) -> Column {
+    Column { key, words, show }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.2}"))
+}
+
+/// Sixty columns, labels in forty of them.
+struct EmbeddingStyle;
+
+impl Style for EmbeddingStyle {
+    fn line(&self, line: &Line) -> String {
+        match line {
+            Line::Title(title) => format!("\n{:=^60}", format!(" {title} ")),
+            Line::Section(title, _) => format!("{title:-^60}"),
+            Line::Row(label, value) => format!("{label:<40} {value}"),
+            Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
+            Line::Note(note) => note.clone(),
+            Line::End => "=".repeat(60),
+        }
+    }
+}
+
+/// Of a number that is not there, or that too few samples can tell.
+const ABSENT: &str = "-";
+const RERANK: &str = "/v1/rerank";
