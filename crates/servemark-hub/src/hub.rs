@@ -48,8 +48,8 @@ impl<'a> Hub<'a> {
     /// The folder with the tokenizer of the model `owner/name`.
     pub async fn tokenizer(&self, model: &str) -> Result<Found, HubError> {
         match &self.settings.modelscope {
-            Some(settings) => self.from_modelscope(settings, model).await,
-            None => self.from_hub(model).await,
+            Some(settings) => self.modelscope_tokenizer(settings, model).await,
+            None => self.hub_tokenizer(model).await,
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    async fn from_hub(&self, model: &str) -> Result<Found, HubError> {
+    async fn hub_tokenizer(&self, model: &str) -> Result<Found, HubError> {
         let wanted = self.wanted(Kind::Model, model);
         wanted.check_name()?;
         let web = self.web()?;
@@ -70,7 +70,7 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
     }
 
-    async fn from_modelscope(
+    async fn modelscope_tokenizer(
         &self,
         settings: &ModelScopeSettings,
         model: &str,
