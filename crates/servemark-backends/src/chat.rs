@@ -63,6 +63,7 @@ impl Backend for ChatBackend {
             .with_default("ignore_eos", common.ignore_eos, &extra)
             .with_all(extra);
         let body = if *include_usage { body.with_usage_asked() } else { body };
+        let body = body.with_adapter(sample);
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

@@ -68,6 +68,7 @@ impl Backend for CompletionsBackend {
             .with_some("logprobs", *logprobs)
             .with_all(extra);
         let body = if *include_usage { body.with_usage_asked() } else { body };
+        let body = body.with_adapter(sample);
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

@@ -95,7 +95,7 @@ impl Backend for EmbeddingsBackend {
             .with("input", input)
             .with("model", common.model.as_str())
             // An adapter stands before what the run adds, here alone.
-            .with_some("lora_path", sample.extra_body.get("lora_path").cloned())
+            .with_adapter(sample)
             .with_some("encoding_format", encoding_format.map(EncodingFormat::as_str))
             .with_some("dimensions", *dimensions)
             .with_all(common.extra_for(sample));

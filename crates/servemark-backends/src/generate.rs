@@ -100,7 +100,7 @@ impl Backend for GenerateBackend {
             .with(prompt.0, prompt.1)
             .with("sampling_params", spec.sampling_params(sample))
             .with("stream", spec.common.stream)
-            .with("lora_path", Value::Null)
+            .with("lora_path", sample.adapter.clone())
             .with("return_logprob", spec.return_logprob)
             .with("return_routed_experts", spec.return_routed_experts)
             .with("logprob_start_len", spec.logprob_start_len)

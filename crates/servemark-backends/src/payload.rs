@@ -4,7 +4,7 @@
 //! those of the same name where they stand and otherwise follow at the end.
 
 use serde_json::{Value, json};
-use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError};
+use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError, Sample};
 
 /// A body being written, key by key.
 #[derive(Debug, Default)]
@@ -58,6 +58,14 @@ impl Payload {
             options.entry("include_usage").or_insert(Value::Bool(true));
         }
         self
+    }
+
+    /// The sample's adapter, if it has one: it stands for the model.
+    pub(crate) fn with_adapter(self, sample: &Sample) -> Self {
+        match &sample.adapter {
+            Some(name) => self.with("model", name.as_str()).with("lora_path", name.as_str()),
+            None => self,
+        }
     }
 
     /// The finished object.

@@ -138,8 +138,7 @@ pub struct CommonSpec {
     ///
     /// SGLang's flags that are nothing but keys belong here: `--cache-report` adds
     /// `return_cached_tokens_details`, `--fake-prefill` adds `bootstrap_host` and
-    /// `bootstrap_room`. A sample's adapter belongs into the sample: `lora_path`, on the OpenAI
-    /// routes with `model`.
+    /// `bootstrap_room`.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub extra_body: JsonObject,
 }

@@ -27,6 +27,9 @@ pub struct Sample {
     pub images: Vec<Image>,
     /// How many output tokens to ask for.
     pub output_tokens: u32,
+    /// The adapter that answers it, by the name that the server knows it by; the model itself
+    /// where there is none.
+    pub adapter: Option<String>,
     /// Keys that this request alone adds to its body; they win over the run's own.
     pub extra_body: JsonObject,
     /// Headers that this request alone carries.
@@ -43,6 +46,7 @@ impl Sample {
             vision_tokens: 0,
             images: Vec::new(),
             output_tokens,
+            adapter: None,
             extra_body: JsonObject::new(),
             headers: Vec::new(),
         }

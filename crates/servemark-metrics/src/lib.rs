@@ -16,6 +16,7 @@ mod metrics;
 mod peak;
 mod policy;
 mod score;
+mod sessions;
 mod speculation;
 pub mod statistics;
 mod steady_state;
@@ -36,6 +37,7 @@ pub use policy::{
     PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
 };
 pub use score::RequestScore;
+pub use sessions::{SessionMetrics, TurnMetrics};
 pub use speculation::AcceptLength;
 pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Interval, Percentile, Summary};

@@ -7,8 +7,8 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, Arrivals, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SteadyState,
-    Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
+    AcceptLength, Arrivals, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SessionMetrics,
+    SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -45,6 +45,8 @@ pub struct Metrics {
     pub rates: Rates,
     /// How many requests met the objectives, if there are any.
     pub goodput: Option<Goodput>,
+    /// How sessions of several turns went, if there are any.
+    pub sessions: Option<SessionMetrics>,
     /// How much speculative decoding yields.
     pub accept_length: AcceptLength,
     /// The longest part of the run under its full load, if it is asked for and any request
@@ -100,6 +102,7 @@ impl Metrics {
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(&scores, policy, duration_s),
+            sessions: SessionMetrics::of(log, policy, &scores),
             accept_length: AcceptLength::of(log),
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(&scores, ratio)),
             client_cpu_share: cost

@@ -12,7 +12,8 @@ use crate::policy::TokenSource;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TokenTotals {
-    /// Prompt tokens as the data set planned them.
+    /// Prompt tokens as the data set planned them; in a run with sessions of several
+    /// turns, whose prompts hold the answers before, as the server counted them.
     pub input: u64,
     /// The part of them that is text.
     pub input_text: u64,
@@ -33,19 +34,31 @@ pub struct TokenTotals {
 impl TokenTotals {
     pub(crate) fn of(log: &RunLog, scores: &[RequestScore]) -> Self {
         let successes = || scores.iter().filter(|score| score.success);
-        let planned = |tokens: fn(&RequestScore) -> u32| {
-            successes().map(|score| u64::from(tokens(score))).sum()
-        };
+        let sum = |tokens: Count| successes().map(|score| u64::from(tokens(score))).sum::<u64>();
+        let (input, text) = input(log);
         Self {
-            input: planned(|score| score.planned.prompt_tokens),
-            input_text: planned(|score| score.planned.text_tokens),
-            input_vision: planned(|score| score.planned.vision_tokens),
+            input: sum(input),
+            input_text: sum(text),
+            input_vision: sum(|score| score.planned.vision_tokens),
             cached: cached(log),
             output: total(successes().filter_map(|score| Some(score.output_tokens?.0))),
             output_retokenized: retokenized(log),
             sources: OutputSources::of(successes()),
             events: EventTokens::of(log),
         }
+    }
+}
+
+type Count = fn(&RequestScore) -> u32;
+
+/// Who counts the prompts, and their text: the data set; in a run with conversations, whose prompts
+/// hold the answers before, the server.
+fn input(log: &RunLog) -> (Count, Count) {
+    if log.measured().any(RequestRecord::is_of_conversation) {
+        let text: Count = |score| score.prompt_tokens.saturating_sub(score.planned.vision_tokens);
+        (|score| score.prompt_tokens, text)
+    } else {
+        (|score| score.planned.prompt_tokens, |score| score.planned.text_tokens)
     }
 }
 

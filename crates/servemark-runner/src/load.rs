@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{AdapterSpec, ArrivalSpec};
 
 /// How much to send, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -15,6 +15,9 @@ pub struct LoadSpec {
     pub max_concurrency: Option<NonZeroUsize>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
+    /// The adapters that sessions ask for; the model itself without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapters: Option<AdapterSpec>,
     /// How the turns of a session are put.
     #[serde(default)]
     pub sessions: SessionSpec,
@@ -30,6 +33,7 @@ impl LoadSpec {
             arrivals,
             max_concurrency: None,
             warmup: WarmupSpec::default(),
+            adapters: None,
             sessions: SessionSpec::default(),
             look_ahead: LookAheadSpec::default(),
         }

@@ -65,14 +65,31 @@ impl ArrivalSpec {
         begins: &[Option<Duration>],
         random: &mut RandomState,
     ) -> Result<Schedule, ScheduleError> {
+        self.schedule_with(begins, random, |_| {})
+    }
+
+    /// The same with something else drawn for each request, before the gap that follows it. SGLang
+    /// chooses adapters there.
+    pub fn schedule_with(
+        &self,
+        begins: &[Option<Duration>],
+        random: &mut RandomState,
+        mut each: impl FnMut(&mut RandomState),
+    ) -> Result<Schedule, ScheduleError> {
+        if let Self::Poisson { requests_per_second } = self {
+            let mean_gap = 1.0 / requests_per_second.per_second();
+            let gap = |_: &_| {
+                each(random);
+                random.numpy.exponential(mean_gap)
+            };
+            return Ok(Schedule::from_gaps(&begins.iter().map(gap).collect::<Vec<f64>>()));
+        }
+        for _ in begins {
+            each(random);
+        }
         match self {
-            Self::Burst => Ok(Schedule::burst(begins.len())),
-            Self::Poisson { requests_per_second } => {
-                let mean_gap = 1.0 / requests_per_second.per_second();
-                let gap = |_: &_| random.numpy.exponential(mean_gap);
-                Ok(Schedule::from_gaps(&begins.iter().map(gap).collect::<Vec<f64>>()))
-            }
             Self::Trace { slowdown } => slowdown.replay(begins),
+            _ => Ok(Schedule::burst(begins.len())),
         }
     }
 }

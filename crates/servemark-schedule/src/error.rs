@@ -24,6 +24,15 @@ pub enum ScheduleError {
         /// Which, from one.
         request: usize,
     },
+    /// No adapter has a name.
+    #[error("there is no adapter to choose from")]
+    NoAdapter,
+    /// Nothing can be distinct or skewed.
+    #[error("two adapters or more are needed to ask for them in turn or more often than others")]
+    OneAdapter,
+    /// The first adapter would not be the likeliest.
+    #[error("the first adapter must be more than once as likely as the next, not {0}")]
+    Skew(f64),
     /// A trace goes back in time.
     #[error("request {request} begins before request {}; sort the trace by time", request - 1)]
     OutOfOrder {

@@ -17,12 +17,14 @@
 //! # Ok::<(), servemark_schedule::ScheduleError>(())
 //! ```
 
+mod adapters;
 mod arrivals;
 mod error;
 mod rate;
 mod schedule;
 mod slowdown;
 
+pub use adapters::{AdapterChoice, AdapterChooser, AdapterSpec};
 pub use arrivals::ArrivalSpec;
 pub use error::ScheduleError;
 pub use rate::Rate;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark_backends::Route;
-use servemark_core::{DrawContext, RequestKey, Session, Tokenizer, Truth};
+use servemark_core::{DrawContext, RequestKey, Sample, Session, Tokenizer, Truth};
 use servemark_plan::{BenchPlan, PlanError};
 use servemark_rng::RandomState;
-use servemark_schedule::Schedule;
+use servemark_runner::LoadSpec;
+use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
 
 use crate::audience::News;
 use crate::server::Server;
@@ -31,6 +32,16 @@ impl Load {
         converse(&self.sessions)
     }
 
+    /// What the warm-up sends: the first prompt without what is the first request's own, for the
+    /// first adapter.
+    pub(crate) fn warm_up(&self, plan: &BenchPlan) -> Sample {
+        let mut sample = self.sessions[0].first.clone();
+        sample.headers.clear();
+        sample.extra_body.clear();
+        sample.adapter = plan.load.adapters.as_ref().map(|adapters| adapters.first().to_owned());
+        sample
+    }
+
     /// The simulator's truth, which goes by the numbers that it was told, by session and turn.
     pub(crate) fn by_turn(&self, truth: Vec<Truth>) -> Vec<Truth> {
         let keys: Vec<RequestKey> = keys(&self.sessions).collect();
@@ -50,12 +61,11 @@ pub(crate) fn load(
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
     let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
-    let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
-    let schedule = plan.load.arrivals.schedule(&begins, &mut random)?;
     if converse(&sessions) && plan.backend.route() != Route::Chat {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
     }
+    let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
     if let Some(header) = &plan.load.sessions.header {
         name_sessions(&mut sessions, header, run);
     }
@@ -81,6 +91,26 @@ fn sessions(
 
 fn converse(sessions: &[Session]) -> bool {
     sessions.iter().any(|session| session.turns() > 1)
+}
+
+/// Draws when each session begins, and which adapter it asks for.
+fn arrivals(
+    load: &LoadSpec,
+    sessions: &mut [Session],
+    random: &mut RandomState,
+) -> Result<Schedule, ScheduleError> {
+    let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
+    let mut chooser = load.adapters.as_ref().map(AdapterSpec::chooser);
+    let mut chosen = Vec::new();
+    let schedule = load.arrivals.schedule_with(&begins, random, |random| {
+        chosen.extend(chooser.as_mut().map(|chooser| chooser.choose(random)));
+    })?;
+    for (session, adapter) in sessions.iter_mut().zip(chosen) {
+        for sample in session.samples_mut() {
+            sample.adapter = Some(adapter.to_owned());
+        }
+    }
+    Ok(schedule)
 }
 
 /// Lets every turn say which session it belongs to, by a name that no other run has used.

@@ -96,7 +96,7 @@ impl Stage<'_> {
             return Ok(());
         }
         self.context.tell(&News::WarmingUp { requests });
-        let outcomes = runner.warm_up(transport, &self.load.sessions[0].first, warmup).await;
+        let outcomes = runner.warm_up(transport, &self.load.warm_up(self.plan), warmup).await;
         let mut errors: Vec<RequestError> = outcomes.into_iter().filter_map(Result::err).collect();
         let failed = errors.len();
         match errors.pop() {

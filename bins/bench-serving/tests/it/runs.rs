@@ -1,5 +1,5 @@
 use serde_json::Value;
-use servemark_mock::{MockServer, MockSpec};
+use servemark_mock::{MockServer, MockSpec, SeenRequest};
 
 use crate::program::{Folder, SMALL, text};
 
@@ -185,4 +185,57 @@ fn every_other_route_runs_against_the_simulator() {
         assert_eq!(result["completed"], 12, "{backend}: {news}");
         assert_eq!(result["total_output_tokens"], tokens, "{backend}");
     }
+}
+
+/// The requests for text of a run with these flags, in their order, the warm-up first.
+fn sent(flags: &[&str]) -> Vec<SeenRequest> {
+    let mut spec = MockSpec::default();
+    spec.keep_requests = 20;
+    let server = MockServer::start(spec).expect("a server");
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let url = server.base_url();
+    let common = [
+        "--base-url",
+        &url,
+        "--model",
+        "mock",
+        "--tokenizer",
+        tokenizer,
+        "--dataset-name",
+        "random-ids",
+        "--num-prompts",
+        "3",
+        "--random-output-len",
+        "2",
+        "--max-concurrency",
+        "1",
+        "--no-run-log",
+    ];
+    let output = Folder::new().run(&[&common[..], flags].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    server.requests().into_iter().filter(|request| request.method == "POST").collect()
+}
+
+#[test]
+fn adapters_are_asked_for_in_turn_and_the_warm_up_asks_for_the_first() {
+    let flags = ["--lora-name", "a", "b", "--lora-request-distribution", "distinct"];
+    for (backend, has_model) in [("sglang", false), ("vllm", true), ("vllm-chat", true)] {
+        let requests = sent(&[&flags[..], &["--backend", backend]].concat());
+        let bodies = requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap());
+        let bodies: Vec<Value> = bodies.collect();
+        let names: Vec<_> = bodies.iter().map(|body| body["lora_path"].as_str().unwrap()).collect();
+        assert_eq!(names, ["a", "a", "b", "a"], "{backend}");
+        let model = |body: &Value| body.get("model") == Some(&body["lora_path"]);
+        assert!(bodies.iter().all(|body| model(body) == has_model), "{backend}");
+    }
+}
+
+#[test]
+fn every_session_has_a_name_and_the_warm_up_has_none() {
+    let requests = sent(&["--session-header", "x-session", "--backend", "sglang"]);
+    let names: Vec<_> = requests.iter().map(|request| request.header("x-session")).collect();
+    assert_eq!((names.len(), names[0]), (4, None));
+    let mut names: Vec<_> = names[1..].iter().map(|name| name.unwrap()).collect();
+    names.dedup();
+    assert_eq!(names.len(), 3);
 }

@@ -143,17 +143,17 @@ impl Recording {
         let limits = ["/max_completion_tokens", "/max_tokens", "/sampling_params/max_new_tokens"];
         let limit = limits.iter().find_map(|pointer| body.pointer(pointer)?.as_u64());
         let output_tokens = limit.map_or(1, |limit| u32::try_from(limit).unwrap());
-        let sample = Sample::new(prompt(body), 1, output_tokens);
+        let mut sample = Sample::new(prompt(body), 1, output_tokens);
+        sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
         sample.with_extra_body(self.added(body))
     }
 
-    /// What a row of data or an adapter adds. Its keys are told from the body, which is circular;
+    /// What a row of data adds. Its keys are told from the body, which is circular;
     /// what is tested is where they go.
     fn added(&self, body: &Value) -> JsonObject {
-        let adapter = self.has("--lora-name").then_some(["model", "lora_path"]);
         let is_row = self.value("--dataset-name") == Some("openai");
         let row = is_row.then_some(["temperature", "top_p", "tools", "tool_choice"]);
-        let keys = adapter.iter().flatten().chain(row.iter().flatten());
+        let keys = row.iter().flatten();
         let named = keys.filter_map(|key| Some(((*key).to_owned(), body.get(*key)?.clone())));
         named.filter(|(key, value)| !(key == "temperature" && *value == json!(0.0))).collect()
     }

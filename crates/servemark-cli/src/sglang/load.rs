@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use servemark_client::Credentials;
 use servemark_datasets::DatasetName;
 use servemark_runner::{LoadSpec, WarmupSpec};
-use servemark_schedule::{ArrivalSpec, Slowdown};
+use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Slowdown};
 
-use super::args::SglangArgs;
+use super::args::{LoadArgs, SglangArgs};
 use super::dataset;
 use super::number::{at_least, refused, some_at_least};
 use crate::error::CliError;
@@ -20,6 +20,7 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     let limit: Option<usize> = some_at_least("--max-concurrency", 0, args.max_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
     load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
+    load.adapters = adapters(args)?;
     load.sessions.echo_reasoning = sessions.echo_reasoning;
     load.sessions.header = sessions.session_header.as_deref().map(header_name).transpose()?;
     Ok(load)
@@ -39,6 +40,19 @@ fn arrivals(args: &SglangArgs) -> Result<ArrivalSpec, CliError> {
     }
     ArrivalSpec::at_rate(load.request_rate)
         .map_err(|error| CliError::setting("--request-rate:", error))
+}
+
+/// Without a name, none is asked for.
+fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
+    let alpha = args.lora_zipf_alpha;
+    let choice = match args.lora_request_distribution.as_str() {
+        "distinct" => AdapterChoice::Distinct,
+        "skewed" => AdapterChoice::Skewed { alpha },
+        _ => AdapterChoice::Uniform,
+    };
+    let names = args.lora_name.clone().filter(|names| !names.is_empty());
+    let spec = names.map(|names| AdapterSpec::new(names, choice)).transpose();
+    spec.map_err(|error| CliError::setting("--lora-name:", error))
 }
 
 fn header_name(name: &str) -> Result<String, CliError> {

@@ -1,6 +1,7 @@
 //! Command lines that are refused before they become a plan: clap's refusals in argparse's words,
 //! SGLang's rules between flags, and what is not built.
 
+use std::cmp::Ordering;
 use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -42,6 +43,10 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         (
             given.asks("--lora-request-distribution") && given.values("--lora-name").len() < 2,
             "--lora-request-distribution requires --lora-name with two adapters or more",
+        ),
+        (
+            args.load.lora_zipf_alpha.partial_cmp(&1.0) != Some(Ordering::Greater),
+            "--lora-zipf-alpha must be greater than 1",
         ),
     ];
     match rules.into_iter().find(|(is_broken, _)| *is_broken) {

@@ -262,6 +262,18 @@ const SCOPES: &[Scope] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--lora-name"],
+        in_use: |scene| !matches!(scene.backend.route(), Route::Trt | Route::Truss | Route::Rerank),
+        when: "on the routes of trt, truss and rerankers",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--lora-zipf-alpha"],
+        in_use: |scene| scene.given.values("--lora-request-distribution") == ["skewed"],
+        when: "without --lora-request-distribution skewed",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--flush-cache-timeout"],
         in_use: |scene| scene.flushes(),
         when: "without --flush-cache and a backend of SGLang",

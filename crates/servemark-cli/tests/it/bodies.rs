@@ -13,11 +13,8 @@ use servemark_plan::{ControlSpec, Profiled};
 use super::environment;
 
 /// What we refuse for now, by the words of the refusal and the runs it is about.
-const NOT_BUILT: &[(&str, usize)] = &[
-    ("--dataset-name generated-shared-prefix is not built yet", 0),
-    ("--gsp", 4),
-    ("--lora-name a b is not built yet", 4),
-];
+const NOT_BUILT: &[(&str, usize)] =
+    &[("--dataset-name generated-shared-prefix is not built yet", 0), ("--gsp", 4)];
 
 /// One recorded run of the peer.
 struct Recording {
@@ -209,7 +206,9 @@ fn sample(body: &Value) -> Sample {
     let lengths = ["max_completion_tokens", "max_tokens"].map(|key| &body[key]);
     let native = &body["sampling_params"]["max_new_tokens"];
     let output = lengths.into_iter().chain([native]).find_map(Value::as_u64).unwrap_or_default();
-    Sample::new(prompt(body), 1, output as u32)
+    let mut sample = Sample::new(prompt(body), 1, output as u32);
+    sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
+    sample
 }
 
 fn prompt(body: &Value) -> Prompt {

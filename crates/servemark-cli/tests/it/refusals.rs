@@ -19,7 +19,6 @@ fn what_is_not_built_is_named_with_its_value() {
     for (line, what) in [
         ("--dataset-name image", "--dataset-name image"),
         ("--dataset-name mmmu", "--dataset-name mmmu"),
-        ("--lora-name a", "--lora-name a"),
         ("--gsp-num-groups 8", "--gsp-num-groups 8"),
     ] {
         refuses(line, &format!("{what} is not built yet"));
@@ -120,6 +119,16 @@ fn an_extra_body_is_a_json_object() {
     );
     let message = refusal("--extra-request-body {n:1}").to_string();
     assert!(message.starts_with("--extra-request-body is not JSON: key must be a string"));
+}
+
+#[test]
+fn adapters_that_cannot_be_chosen() {
+    refuses(
+        "--lora-name a --lora-request-distribution skewed",
+        "--lora-request-distribution requires --lora-name with two adapters or more",
+    );
+    refuses("--lora-zipf-alpha 1", "--lora-zipf-alpha must be greater than 1");
+    refuses("--lora-zipf-alpha nan", "--lora-zipf-alpha must be greater than 1");
 }
 
 #[test]

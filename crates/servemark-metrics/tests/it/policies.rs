@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use servemark_core::{
     Connection, Delta, DeltaKind, ErrorKind, Finish, Footer, Header, Phase, Recorder, RequestError,
-    RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
+    RequestKey, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
 };
 use servemark_metrics::{
     Completeness, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
@@ -327,4 +327,50 @@ proptest! {
         prop_assert_eq!(score.itl_s.len() as u32, tokens - 1);
         prop_assert!((score.itl_s.iter().sum::<f64>() - score.decode_s).abs() < 1e-9);
     }
+}
+
+/// A turn of a session, answered with a first piece after so many milliseconds.
+fn turn(key: RequestKey, follow_ups: u32, ttft: u64, cached: u32) -> RequestRecord {
+    let mut recorder = request(key.0, 0).of_turn(key.1, follow_ups);
+    piece(&mut recorder, ttft, Delta::content("x"));
+    let usage = Usage::new(Some(100 * (key.1 + 1)), Some(1)).with_cached(Some(cached));
+    recorder.at(at(ttft)).usage(usage);
+    done(recorder)
+}
+
+#[test]
+fn turns_are_scored_apart_and_counted_by_the_server() {
+    let failed = request(1, 0).of_turn(1, 3);
+    let failed = failed.finish(Err(RequestError::new(ErrorKind::Status, "500")), at(9));
+    let records = vec![
+        turn((0, 0), 2, 10, 0),
+        turn((0, 1), 1, 20, 150),
+        turn((0, 2), 0, 30, 300),
+        turn((1, 0), 4, 12, 20),
+        failed,
+    ];
+    let metrics =
+        Metrics::score(&log("/v1/chat/completions", records, None), &MetricPolicy::native());
+    let sessions = metrics.sessions.unwrap();
+    assert_eq!((sessions.begun, sessions.ended_early, sessions.turns_unsent), (2, 1, 3));
+    let means: Vec<_> = sessions.turns.iter().map(|turn| turn.ttft.mean_ms).collect();
+    assert_eq!(means, [Some(11.0), Some(20.0), Some(30.0)]);
+    let shares: Vec<_> = sessions.turns.iter().map(|turn| turn.cached_share).collect();
+    assert_eq!(shares, [Some(0.1), Some(0.75), Some(1.0)]);
+    assert_eq!((sessions.turns[1].requests, sessions.turns[1].failed), (2, 1));
+    // By the server, all that succeeded: 100 and 200 and 300 and 100.
+    assert_eq!((metrics.tokens.input, metrics.tokens.input_text), (700, 700));
+}
+
+#[test]
+fn late_turns_are_taken_together_and_single_requests_are_no_sessions() {
+    let records = (0..12).map(|number| turn((0, number), 11 - number, 10, 0)).collect();
+    let log_of = |records| log("/v1/chat/completions", records, None);
+    let metrics = Metrics::score(&log_of(records), &MetricPolicy::native());
+    let turns = metrics.sessions.unwrap().turns;
+    assert_eq!(turns.len(), 8);
+    assert_eq!((turns[7].turn, turns[7].and_later, turns[7].requests), (8, true, 5));
+    assert!(!turns[6].and_later);
+    let alone = Metrics::score(&log_of(vec![turn((0, 0), 0, 10, 0)]), &MetricPolicy::native());
+    assert_eq!(alone.sessions, None);
 }

@@ -6,7 +6,7 @@ use std::io;
 use servemark_core::{ArrivalClock, RunFacts};
 use servemark_metrics::{
     AcceptLength, Completeness, Deviation, FailureGroup, Goodput, Metrics, Percentile, Rates,
-    SteadyState, Summary, TokenTotals, TruthComparison,
+    SessionMetrics, SteadyState, Summary, TokenTotals, TruthComparison, TurnMetrics,
 };
 
 use crate::table::{Line, Style, Table};
@@ -29,6 +29,9 @@ impl ReportFormat for NativeTable {
         tokens(&mut table, &metrics.tokens, generates);
         accept_length(&mut table, metrics.accept_length);
         latencies(&mut table, metrics, generates);
+        if let Some(sessions) = &metrics.sessions {
+            self::sessions(&mut table, sessions);
+        }
         load(&mut table, metrics);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
@@ -221,6 +224,31 @@ fn own_part(metrics: &Metrics) -> Vec<(&'static str, &Summary)> {
         rows.extend([("read lag", &arrivals.lag), ("of first pieces", &arrivals.first_lag)]);
     }
     rows
+}
+
+fn sessions(table: &mut Table, sessions: &SessionMetrics) {
+    let SessionMetrics { begun, ended_early, turns_unsent, turns, .. } = sessions;
+    table.section("Sessions");
+    table.row("begun", begun);
+    if *ended_early > 0 {
+        table.row("ended early", format!("{ended_early} (turns never sent: {turns_unsent})"));
+    }
+    let labels: Vec<String> = turns.iter().map(turn_label).collect();
+    let labels = || labels.iter().map(String::as_str);
+    let ttfts: Vec<_> = labels().zip(turns.iter().map(|turn| &turn.ttft)).collect();
+    grid(table, "TTFT by turn (ms)", &ttfts);
+    table.grid("Prompts by turn", ["requests", "failed", "tokens", "cached"]);
+    for (label, turn) in labels().zip(turns) {
+        let cached =
+            turn.cached_share.map_or_else(absent, |share| format!("{:.1} %", share * 100.0));
+        let counts = [turn.requests, turn.failed].map(|count| count.to_string());
+        let tokens = [number(turn.mean_prompt_tokens), cached];
+        table.cells(label, counts.into_iter().chain(tokens).collect());
+    }
+}
+
+fn turn_label(turn: &TurnMetrics) -> String {
+    format!("turn {}{}", turn.turn, if turn.and_later { " on" } else { "" })
 }
 
 /// A grid of latencies, one row each. What a sample is too small for is left out, and a note below

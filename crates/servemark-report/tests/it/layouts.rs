@@ -411,3 +411,28 @@ fn our_document_has_the_run_and_every_number() {
     assert_eq!(*p99, serde_json::json!({"percent": 99.0, "missing_samples": 90}));
     assert_eq!(document["metrics"]["truth"]["requests"], 10);
 }
+
+#[test]
+fn our_table_tells_of_turns() {
+    let turn = |index: usize, turn: u32| {
+        let mut record = answer(index);
+        (record.index, record.turn, record.planned.follow_ups) = (0, turn, 3 - turn);
+        record
+    };
+    let mut last = failure(2, ErrorKind::Status, "503");
+    (last.index, last.turn, last.planned.follow_ups) = (0, 2, 1);
+    let log = RunLog::new(header(facts()), vec![turn(0, 0), turn(1, 1), last], None);
+    let table = native(&log);
+    insta::assert_snapshot!(section(&table, "Sessions"), @r"
+    Sessions
+      begun             1
+      ended early       1 (turns never sent: 1)
+    ");
+    insta::assert_snapshot!(section(&table, "Prompts by turn"), @r"
+    Prompts by turn
+                       requests   failed   tokens   cached
+      turn 1                  1        0    40.00   40.0 %
+      turn 2                  1        0    40.00   40.0 %
+      turn 3                  1        1        -        -
+    ");
+}

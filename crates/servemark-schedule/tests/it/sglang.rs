@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use servemark_rng::RandomState;
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Schedule};
 
 const ARRIVALS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/arrivals.json"));
@@ -15,6 +15,7 @@ struct Case {
     argv: Vec<String>,
     requests: usize,
     gaps: Vec<f64>,
+    lora: Option<Vec<String>>,
 }
 
 impl Case {
@@ -46,21 +47,44 @@ impl Case {
         random
     }
 
-    /// Skewed adapter choices are drawn from the same generator, one between each two gaps.
-    fn mixes_in_adapter_draws(&self) -> bool {
-        self.flag("--lora-request-distribution") == Some("skewed")
+    /// The adapters of the command line, if the data set's draws are all made here: ShareGPT's
+    /// shuffle is not.
+    fn adapters(&self) -> Option<AdapterSpec> {
+        self.flag("--dataset-name").filter(|name| *name != "sharegpt")?;
+        let at = self.argv.iter().position(|word| word == "--lora-name")?;
+        let names = self.argv[at + 1..].iter().take_while(|word| !word.starts_with("--"));
+        let choice = match self.flag("--lora-request-distribution") {
+            Some("distinct") => AdapterChoice::Distinct,
+            Some("skewed") => {
+                AdapterChoice::Skewed { alpha: self.number("--lora-zipf-alpha", 1.5) }
+            }
+            _ => AdapterChoice::Uniform,
+        };
+        Some(AdapterSpec::new(names.cloned().collect(), choice).unwrap())
     }
 
     #[track_caller]
     fn check(&self) {
         let spec = ArrivalSpec::at_rate(self.number("--request-rate", f64::INFINITY)).unwrap();
         let mut random = self.state_after_data_set();
-        if self.gaps.is_empty() {
-            assert_eq!(spec, ArrivalSpec::Burst, "{:?}", self.argv);
-            return;
-        }
+        let adapters = self.adapters();
+        let mut chooser = adapters.as_ref().map(AdapterSpec::chooser);
+        let mut chosen = Vec::new();
         // One request more than the peer had shows its last gap, too.
-        let schedule = spec.schedule(&vec![None; self.requests + 1], &mut random).unwrap();
+        let begins = vec![None; self.requests + 1];
+        let schedule = spec.schedule_with(&begins, &mut random, |random| {
+            chosen.extend(chooser.as_mut().map(|chooser| chooser.choose(random)));
+        });
+        self.check_gaps(&spec, &schedule.unwrap());
+        if adapters.is_some() {
+            let lora = self.lora.as_ref().unwrap();
+            assert_eq!(chosen[..self.requests], lora[..], "{:?}", self.argv);
+        }
+    }
+
+    #[track_caller]
+    fn check_gaps(&self, spec: &ArrivalSpec, schedule: &Schedule) {
+        assert_eq!(self.gaps.is_empty(), spec.is_burst(), "{:?}", self.argv);
         let mut expected = 0.0;
         for (index, gap) in self.gaps.iter().enumerate() {
             expected += gap;
@@ -71,14 +95,13 @@ impl Case {
 }
 
 #[test]
-fn gaps_are_those_of_sglang() {
+fn gaps_and_adapters_are_those_of_sglang() {
     let cases: Vec<Case> = serde_json::from_str(ARRIVALS).unwrap();
-    let (mixed, plain): (Vec<_>, Vec<_>) =
-        cases.iter().partition(|case| case.mixes_in_adapter_draws());
-    for case in &plain {
+    for case in &cases {
         case.check();
     }
-    assert_eq!((plain.len(), mixed.len()), (13, 2), "a case was added or lost");
+    let with_adapters = cases.iter().filter(|case| case.adapters().is_some()).count();
+    assert_eq!((cases.len(), with_adapters), (15, 5), "a case was added or lost");
 }
 
 #[test]

@@ -4,3 +4,4 @@
 
 mod profiling;
 mod runs;
+mod sessions;

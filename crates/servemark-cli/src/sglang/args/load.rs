@@ -1,6 +1,9 @@
 //! When it is sent.
 
-use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
 
 use crate::python;
 
@@ -16,6 +19,18 @@ pub(in crate::sglang) struct LoadArgs {
     /// How many copies of the first request to send before the measurement
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) warmup_requests: i64,
+    /// The LoRA adapters to ask for, by the server's names for them; the warm-up asks for the first
+    #[arg(long, value_name = "NAME", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::sglang) lora_name: Option<Vec<String>>,
+    /// How a request's adapter is chosen: by chance, in turn, or each ALPHA times as often as the
+    /// next
+    #[arg(long, value_name = "HOW", default_value = "uniform",
+          value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
+    pub(in crate::sglang) lora_request_distribution: String,
+    /// ALPHA of --lora-request-distribution skewed
+    #[arg(long, value_name = "ALPHA", default_value = "1.5", value_parser = python::float)]
+    pub(in crate::sglang) lora_zipf_alpha: f64,
     /// Empty the server's prefix cache after the warm-up
     #[arg(long)]
     pub(in crate::sglang) flush_cache: bool,

@@ -2,7 +2,6 @@
 
 use clap::{Arg, ArgAction};
 
-use crate::argparse::LIST;
 use crate::error::CliError;
 use crate::python;
 use crate::sglang::given::Given;
@@ -22,8 +21,6 @@ enum Kind {
     Choice(&'static [&'static str]),
     Float,
     Int,
-    /// Any number of texts.
-    List,
     PositiveFloat,
     Switch,
     Text,
@@ -75,7 +72,6 @@ impl Kind {
             Self::Choice(choices) => arg.value_parser(choices.to_vec()),
             Self::Float => arg.value_parser(python::float),
             Self::Int => arg.value_parser(python::int),
-            Self::List => arg.num_args(0..).value_delimiter(LIST),
             Self::PositiveFloat => arg.value_parser(python::finite_positive_float),
             Self::Text => arg,
         }
@@ -98,10 +94,6 @@ const fn text(flag: &'static str, default: Option<&'static str>) -> Unbuilt {
     Unbuilt::new(flag, Kind::Text, default)
 }
 
-const fn list(flag: &'static str) -> Unbuilt {
-    Unbuilt::new(flag, Kind::List, None)
-}
-
 const fn choice(
     flag: &'static str,
     choices: &'static [&'static str],
@@ -122,9 +114,6 @@ pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     text("--image-format", Some("jpeg")),
     text("--image-content", Some("random")),
     switch("--print-requests").hint("; the run log holds every request"),
-    list("--lora-name"),
-    choice("--lora-request-distribution", &["uniform", "distinct", "skewed"], Some("uniform")),
-    float("--lora-zipf-alpha", "1.5"),
     int("--gsp-num-groups", "64"),
     int("--gsp-prompts-per-group", "16"),
     int("--gsp-system-prompt-len", "2048"),

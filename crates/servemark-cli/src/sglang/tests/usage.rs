@@ -8,7 +8,7 @@ use crate::sglang::names::{EXCLUSIVE, PEER};
 use crate::sglang::parse;
 
 /// Where we differ on purpose: the command line, what we say, and why.
-const DIFFERENCES: [(&str, Option<&str>); 6] = [
+const DIFFERENCES: [(&str, Option<&str>); 5] = [
     // The Python client hands these to another client, which lacks them; ours is the only one.
     (
         "--rust-client --backend trt",
@@ -20,10 +20,6 @@ const DIFFERENCES: [(&str, Option<&str>); 6] = [
     (
         "--gsp-group-distribution zipf --gsp-zipf-alpha 1.2",
         Some("--gsp-group-distribution zipf is not built yet"),
-    ),
-    (
-        "--lora-name a b --lora-request-distribution distinct",
-        Some("--lora-name a b is not built yet"),
     ),
     // The peer crashes after its first request.
     (
