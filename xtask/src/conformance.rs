@@ -1,4 +1,4 @@
-//! Holds `bench-serving` against real engines.
+//! Holds `bench-serving` and `bench-embedding` against real engines.
 //!
 //! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights and
 //! started on loopback. Every backend that it speaks is driven against it through a wiretap, and
@@ -32,8 +32,7 @@ mod wire;
 mod wiretap;
 
 /// What the words after `conformance` mean.
-pub(crate) const USAGE: &str =
-    "cargo xtask conformance [mlx|sglang|vllm|all] [--keep] [--folder DIR] [--report FILE]";
+pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--folder DIR] [--report FILE]";
 
 /// Examines the engines named, prints a table, and fails if a check does.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
@@ -122,7 +121,8 @@ fn run_cases(
     let server = Server::start(engine, place)?;
     let wiretap = Wiretap::start(server.port())?;
     let evidence = place.folder.join("runs");
-    let target = Target { engine, wiretap: &wiretap, evidence: &evidence };
+    let tokenizer = &place.model;
+    let target = Target { engine, wiretap: &wiretap, tokenizer, evidence: &evidence };
     let run = |case| {
         let report = bench.run(target, case);
         say(&report::line(&report));

@@ -14,6 +14,8 @@ pub(super) struct Answer {
     pub(super) text: String,
     /// Events that brought output.
     pub(super) pieces: usize,
+    /// Vectors or scores.
+    pub(super) items: usize,
     pub(super) finish_reason: Option<String>,
     pub(super) counts: Counts,
     pub(super) clock: Option<ServerClock>,
@@ -79,6 +81,8 @@ impl Answer {
 
     /// An event of OpenAI's routes, which holds what is new.
     fn completed(&mut self, event: &Value) {
+        let items = event["data"].as_array().or(event["results"].as_array());
+        self.items += items.map_or(0, Vec::len);
         let choice = &event["choices"][0];
         let places = [&choice["text"], &choice["delta"]["content"], &choice["message"]["content"]];
         let text = places.into_iter().find_map(Value::as_str).unwrap_or_default();

@@ -21,7 +21,8 @@ use super::wiretap::Wiretap;
 /// The client, built.
 #[derive(Debug)]
 pub(super) struct Bench {
-    program: PathBuf,
+    /// The folder of our programs.
+    programs: PathBuf,
     workspace: PathBuf,
 }
 
@@ -30,6 +31,8 @@ pub(super) struct Bench {
 pub(super) struct Target<'a> {
     pub(super) engine: &'static Engine,
     pub(super) wiretap: &'a Wiretap,
+    /// The folder of the model's tokenizer.
+    pub(super) tokenizer: &'a Path,
     /// Every case has a folder of its own in here.
     pub(super) evidence: &'a Path,
 }
@@ -37,13 +40,13 @@ pub(super) struct Target<'a> {
 impl Bench {
     /// Builds the client as it is shipped.
     pub(super) fn build(workspace: &Path) -> anyhow::Result<Self> {
-        cargo(workspace, "build --release --package bench-serving")?;
+        cargo(workspace, "build --release --package bench-serving --package bench-embedding")?;
         let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
         let metadata: Value = serde_json::from_str(&metadata)?;
         let target = metadata["target_directory"].as_str();
         let target = target.context("cargo tells no target folder")?;
-        let program = Path::new(target).join("release/bench-serving");
-        Ok(Self { program, workspace: workspace.to_owned() })
+        let programs = Path::new(target).join("release");
+        Ok(Self { programs, workspace: workspace.to_owned() })
     }
 
     /// Puts the target through a case.
@@ -77,11 +80,12 @@ impl Bench {
     fn drive(&self, target: Target<'_>, case: &Case, folder: &Path) -> anyhow::Result<ExitStatus> {
         let said = File::create(folder.join("client.log"))?;
         let url = format!("http://127.0.0.1:{}", target.wiretap.port());
-        let mut client = Command::new(&self.program);
+        let mut client = Command::new(self.programs.join(target.engine.task.program()));
         client
             .current_dir(&self.workspace)
             .args(["--backend", case.backend, "--base-url", &url, "--disable-tqdm"])
-            .args(["--model", target.engine.model, "--tokenizer", "fixtures/tokenizers/gpt2"])
+            .args(["--model", target.engine.model, "--tokenizer"])
+            .arg(target.tokenizer)
             .args(&case.flags)
             .arg("--run-log")
             .arg(folder.join(RUN_LOG))
@@ -100,7 +104,7 @@ fn cargo(workspace: &Path, line: &str) -> anyhow::Result<String> {
 /// How the client ends, by its own table of exit codes.
 fn exit_code(expected: &Expected) -> i32 {
     match expected {
-        Expected::Answers(_) => 0,
+        Expected::Answers(_) | Expected::Items(_) => 0,
         Expected::Refusals(_) => TOO_MANY_FAILED,
     }
 }

@@ -1,6 +1,8 @@
 //! The runs that an engine is put through: which backend, which flags, and what must come of it.
 
-use super::engine::{Engine, Refusal};
+mod items;
+
+use super::engine::{Engine, Refusal, Task};
 
 /// One run of the client.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ impl Case {
 pub(super) enum Expected {
     /// Every request is answered.
     Answers(Vec<Promise>),
+    /// Every request is answered with so many vectors or scores.
+    Items(usize),
     /// Every request is refused.
     Refusals(&'static Refusal),
 }
@@ -50,20 +54,30 @@ pub(super) enum Promise {
 
 /// Every run for an engine.
 pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
+    match engine.task {
+        Task::Generate => answers(engine),
+        Task::Items => items::cases(engine),
+    }
+}
+
+fn answers(engine: &'static Engine) -> Vec<Case> {
     let answered = engine.backends.iter().flat_map(|backend| {
         SHAPES
             .iter()
             .filter(|shape| shape.fits(engine, backend))
             .map(|shape| shape.case(engine, backend))
     });
-    let refused = engine.refusals.iter().map(|refusal| Case {
+    answered.chain(refusals(engine, RANDOM)).collect()
+}
+
+fn refusals(engine: &'static Engine, data: &'static [&'static str]) -> impl Iterator<Item = Case> {
+    engine.refusals.iter().map(move |refusal| Case {
         name: refusal.name.to_owned(),
         backend: refusal.backend,
-        flags: [RANDOM, &["--num-prompts", "2", "--warmup-requests", "0"], refusal.flags].concat(),
+        flags: [data, &["--num-prompts", "2", "--warmup-requests", "0"], refusal.flags].concat(),
         requests: 2,
         expected: Expected::Refusals(refusal),
-    });
-    answered.chain(refused).collect()
+    })
 }
 
 /// A way of asking.

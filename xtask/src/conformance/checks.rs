@@ -39,6 +39,9 @@ pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<Str
             times::faults(promises, record, answer),
         ]
         .concat(),
+        Expected::Items(items) => {
+            [agreement(record, answer), brought(*items, record, answer)].concat()
+        }
         Expected::Refusals(refusal) => {
             [agreement(record, answer), refused(refusal, record)].concat()
         }
@@ -94,6 +97,19 @@ fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
         ),
         unless(is_kept(Promise::EmptyCache, is_cold), "it was in a cache"),
         unless(is_kept(Promise::FullLength, reason == Some("length")), "it was ended too soon"),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// What an answer of vectors or scores must be.
+fn brought(items: usize, record: &Record, answer: &Answer) -> Vec<String> {
+    if let Outcome::Failed { kind, message } = &record.outcome {
+        return vec![format!("failed: {kind}: {message}")];
+    }
+    let found = [
+        unless(answer.items == items, &format!("it has {} items, not {items}", answer.items)),
+        unless(record.counts.prompt.is_some(), "it was not counted"),
+        unless(record.stamps.in_order().is_sorted(), "its stamps are not in order"),
     ];
     found.into_iter().flatten().collect()
 }
@@ -154,7 +170,7 @@ mod tests {
             pieces: 2,
             finish_reason: Some("length".to_owned()),
             counts: Counts { prompt: Some(4), completion: Some(3), cached: None },
-            clock: None,
+            ..Answer::default()
         }
     }
 

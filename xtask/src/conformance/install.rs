@@ -32,7 +32,7 @@ pub(super) fn install(engine: &Engine, folder: &Path, workspace: &Path) -> anyho
         packages(engine, folder)?;
     }
     Ok(Place {
-        model: model(folder, &python, workspace)?,
+        model: model(engine, folder, &python, workspace)?,
         driver: engine.wants_driver.map(|package| driver(folder, package)).transpose()?,
         versions: versions(engine, folder)?,
         folder: folder.to_owned(),
@@ -88,10 +88,15 @@ fn uv(folder: &Path) -> Command {
     command
 }
 
-fn model(folder: &Path, python: &Path, workspace: &Path) -> anyhow::Result<PathBuf> {
+fn model(
+    engine: &Engine,
+    folder: &Path,
+    python: &Path,
+    workspace: &Path,
+) -> anyhow::Result<PathBuf> {
     let model = folder.join("model");
     if !model.join("model.safetensors").exists() {
-        let script = workspace.join("xtask/python/tiny_model.py");
+        let script = workspace.join("xtask/python").join(engine.model_script);
         let tokenizer = workspace.join("fixtures/tokenizers/gpt2");
         output(Command::new(python).arg(script).arg(&model).arg(tokenizer))?;
     }

@@ -20,7 +20,8 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Whether a model was asked for output; a cache is flushed by a POST too.
     pub(super) fn is_inference(&self) -> bool {
-        matches!(&*self.path, "/generate" | "/v1/completions" | "/v1/chat/completions")
+        let paths = ["/generate", "/v1/completions", "/v1/chat/completions"];
+        [&paths[..], &["/v1/embeddings", "/v1/rerank"]].concat().contains(&&*self.path)
     }
 }
 
