@@ -2,6 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod prepare;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub struct Environment {
     variables: BTreeMap<String, String>,
     now: LocalTime,
     directory: PathBuf,
+    nonce: u32,
 }
 
 /// A moment on the wall: the machine's local calendar, and seconds since 1970.
@@ -50,6 +52,8 @@ impl Environment {
             variables: names.filter_map(read).collect(),
             now: LocalTime::at(unix_now(), &TimeZone::system()),
             directory: std::env::current_dir().unwrap_or_default(),
+            // The standard library keys every process's hash tables differently.
+            nonce: RandomState::new().hash_one(()) as u32,
         }
     }
 
@@ -74,6 +78,12 @@ impl Environment {
 
     pub(crate) fn now(&self) -> LocalTime {
         self.now
+    }
+
+    /// A name that no other run has, as SGLang makes it: eight digits and the local time.
+    pub(crate) fn run_name(&self) -> String {
+        let [date, time] = self.now.digits();
+        format!("{:08x}_{date}{time}", self.nonce)
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -102,6 +112,12 @@ impl LocalTime {
         Self { date, time, unix_seconds }
     }
 
+    /// `YYYYMMDD` and `HHMMSS`.
+    pub(crate) fn digits(&self) -> [String; 2] {
+        let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
+        [format!("{year:04}{month:02}{day:02}"), format!("{hour:02}{minute:02}{second:02}")]
+    }
+
     fn at(since_1970: Duration, zone: &TimeZone) -> Self {
         let stamp = i64::try_from(since_1970.as_secs()).ok().map(Timestamp::from_second);
         let local = stamp.and_then(Result::ok).unwrap_or_default().to_zoned(zone.clone());
@@ -121,6 +137,7 @@ impl fmt::Debug for Environment {
             .field("variables", &self.variables.keys())
             .field("now", &self.now)
             .field("directory", &self.directory)
+            .field("nonce", &self.nonce)
             .finish()
     }
 }

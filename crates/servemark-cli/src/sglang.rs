@@ -19,6 +19,7 @@ mod output;
 mod refusal;
 mod scope;
 mod server;
+mod shared_prefix;
 mod simulate;
 mod wire;
 
@@ -115,11 +116,12 @@ fn plan(
     backend: BackendName,
     environment: &Environment,
 ) -> Result<BenchPlan, CliError> {
+    let workload = dataset::workload(args, backend, environment)?;
     let mut plan = BenchPlan::new(
         server::server(args, backend)?,
         backend,
-        wire::wire(args, backend)?,
-        dataset::workload(args, backend)?,
+        wire::wire(args, backend, &workload.dataset)?,
+        workload,
         load::load(args)?,
     );
     plan.control = control::control(args, backend, environment)?;

@@ -32,7 +32,7 @@ pub use delta::{CachedDetails, Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage
 pub use error::{ErrorKind, RequestError};
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Image, Media};
-pub use progress::{NoProgress, Progress};
+pub use progress::{NoProgress, Progress, Task};
 pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{

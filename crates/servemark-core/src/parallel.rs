@@ -5,7 +5,7 @@
 use std::num::NonZero;
 use std::{panic, thread};
 
-use crate::Progress;
+use crate::{Progress, Task};
 
 /// `work` on every item, on all cores; results in the order of the items.
 pub fn map<T, R>(
@@ -18,8 +18,8 @@ where
     T: Sync,
     R: Send,
 {
-    let task = Task::begin(progress, name, items.len());
-    spread(items, work, |results| task.advance(results.len()))
+    let task = Task::begin(progress, name, items.len() as u64);
+    spread(items, work, |results| task.advance(results.len() as u64))
 }
 
 /// The first `count` things that `work` makes of the items, in order.
@@ -38,9 +38,10 @@ where
     R: Send,
     E: Send,
 {
-    let task = Task::begin(progress, name, count.min(items.len()));
+    let task = Task::begin(progress, name, count.min(items.len()) as u64);
     let tell = |results: &[Result<Option<R>, E>]| {
-        task.advance(results.iter().filter(|result| matches!(result, Ok(Some(_)))).count());
+        let found = results.iter().filter(|result| matches!(result, Ok(Some(_))));
+        task.advance(found.count() as u64);
     };
     let mut found = Vec::new();
     let mut rest = items;
@@ -82,26 +83,6 @@ where
 fn told<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
     tell(&results);
     results
-}
-
-/// A piece of work that is over when this is dropped, however it ends.
-struct Task<'a>(&'a dyn Progress);
-
-impl<'a> Task<'a> {
-    fn begin(progress: &'a dyn Progress, name: &str, total: usize) -> Self {
-        progress.begin(name, total as u64);
-        Self(progress)
-    }
-
-    fn advance(&self, steps: usize) {
-        self.0.advance(steps as u64);
-    }
-}
-
-impl Drop for Task<'_> {
-    fn drop(&mut self) {
-        self.0.end();
-    }
 }
 
 #[cfg(test)]

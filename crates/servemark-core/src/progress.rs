@@ -24,3 +24,32 @@ impl Progress for NoProgress {
     fn advance(&self, _steps: u64) {}
     fn end(&self) {}
 }
+
+/// A piece of work of which somebody is told, and that is over when this is dropped, however it
+/// ends.
+pub struct Task<'a>(&'a dyn Progress);
+
+impl<'a> Task<'a> {
+    /// Work of `total` steps begins.
+    pub fn begin(progress: &'a dyn Progress, work: &str, total: u64) -> Self {
+        progress.begin(work, total);
+        Self(progress)
+    }
+
+    /// `steps` more are done.
+    pub fn advance(&self, steps: u64) {
+        self.0.advance(steps);
+    }
+}
+
+impl Drop for Task<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl std::fmt::Debug for Task<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Task").finish_non_exhaustive()
+    }
+}

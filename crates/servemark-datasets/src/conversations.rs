@@ -4,10 +4,9 @@
 use std::path::Path;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
-use servemark_core::{DatasetError, JsonObject, Progress, parallel};
+use servemark_core::{DatasetError, JsonObject, Progress};
 
-use crate::{python_json, text_file};
+use crate::json_array;
 
 /// The first two turns of a conversation.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -33,26 +32,16 @@ impl Exchange {
     }
 }
 
-/// The exchanges of a file in ShareGPT's layout: one array of records.
-pub(crate) fn read_array(
+/// What `keep` keeps of each exchange of a file in ShareGPT's layout: one array of records.
+pub(crate) fn read_array<T: Send>(
     path: &Path,
     progress: &dyn Progress,
-) -> Result<Vec<Exchange>, DatasetError> {
-    let text = python_json::standard(&text_file::read(path)?).into_owned();
-    let records: Vec<&RawValue> = serde_json::from_str(&text)
-        .map_err(|error| text_file::malformed(path, error.line(), error.to_string()))?;
-    let exchanges = parallel::map("reading conversations", &records, progress, |record| {
-        share_gpt_exchange(record.get())
-    });
-    let named = records.iter().zip(exchanges).map(|(record, exchange)| {
-        let line = || text_file::line_of(record.get(), &text);
-        exchange.map_err(|reason| text_file::malformed(path, line(), reason))
-    });
-    named.filter_map(Result::transpose).collect()
+    keep: impl Fn(Exchange) -> T + Sync,
+) -> Result<Vec<T>, DatasetError> {
+    json_array::read(path, progress, |record| Ok(share_gpt_exchange(&record)?.map(&keep)))
 }
 
-fn share_gpt_exchange(record: &str) -> Result<Option<Exchange>, String> {
-    let record = python_json::parse(record).map_err(|error| error.to_string())?;
+fn share_gpt_exchange(record: &Value) -> Result<Option<Exchange>, String> {
     let record = record.as_object().ok_or("expected a JSON object")?;
     Exchange::of(record, |turn| match turn.get("value") {
         Some(Value::String(text)) => Ok(text.clone()),

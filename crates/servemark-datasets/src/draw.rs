@@ -20,7 +20,7 @@ pub struct Draw {
 
 impl Draw {
     /// Sessions of one request each.
-    pub(crate) fn of(samples: Vec<Sample>, summary: Summary) -> Self {
+    pub(crate) fn of(samples: impl IntoIterator<Item = Sample>, summary: Summary) -> Self {
         let sessions = samples.into_iter().map(Session::from).collect();
         Self { sessions, summary, skipped: None }
     }

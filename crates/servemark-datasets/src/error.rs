@@ -20,6 +20,9 @@ pub enum SpecError {
     /// Lengths would not lie between nothing and the whole.
     #[error("a range ratio must lie in 0 to 1, not {0}; 1 makes every length the same")]
     RangeRatio(f64),
+    /// No distribution has this exponent.
+    #[error("a Zipf exponent must be a finite number above 0, not {0}")]
+    ZipfAlpha(f64),
     /// SGLang refuses so short an output.
     #[error("a fixed output of {0} tokens is too small; ask for 4 or more")]
     OutputTooSmall(u32),

@@ -97,7 +97,7 @@ impl Reader<'_> {
         error: &serde_json::Error,
         skipped: &mut Option<SkippedLines>,
     ) -> Result<(), DatasetError> {
-        let reason = without_line(error);
+        let reason = python_json::without_line(error);
         if self.on_bad_line == BadLine::Fail {
             return Err(text_file::malformed(self.path, line, reason));
         }
@@ -117,11 +117,4 @@ fn object(value: Value) -> Result<JsonObject, String> {
         Value::Object(object) => Ok(object),
         _ => Err("expected a JSON object".to_owned()),
     }
-}
-
-/// What is wrong, without the parser's idea of the line, which is always the first.
-fn without_line(error: &serde_json::Error) -> String {
-    let (message, column) = (error.to_string(), error.column());
-    let place = format!(" at line {} column {column}", error.line());
-    format!("{} at column {column}", message.strip_suffix(&place).unwrap_or(&message))
 }

@@ -11,6 +11,9 @@ use crate::SpecError;
 pub struct RangeRatio(f64);
 
 impl RangeRatio {
+    /// The ratio that makes every length the same.
+    pub const FIXED: Self = Self(1.0);
+
     /// A ratio from 0 to 1.
     pub fn new(ratio: f64) -> Result<Self, SpecError> {
         (0.0..=1.0).contains(&ratio).then_some(Self(ratio)).ok_or(SpecError::RangeRatio(ratio))

@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod agentic_trace;
 mod book;
 mod conversations;
 mod csv_file;
@@ -32,33 +33,42 @@ mod draw;
 mod error;
 mod grouping;
 mod instant;
+mod json_array;
 mod jsonl;
 mod lengths;
+mod long_bench;
 mod mooncake;
 mod name;
 mod openai;
+mod popularity;
 mod python_json;
 mod random;
 mod shaping;
+mod shared_prefix;
 mod sharegpt;
 mod spec;
-#[cfg_attr(not(test), expect(dead_code, reason = "the data sets that read it follow"))]
+mod speed_bench;
 mod table;
 mod text_file;
 mod trace;
 mod words;
 
+pub use agentic_trace::AgenticTraceSpec;
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;
 pub use grouping::Grouping;
 pub use jsonl::{BadLine, SkippedLines};
 pub use lengths::RangeRatio;
+pub use long_bench::LongBenchSpec;
 pub use mooncake::{MooncakePrompts, MooncakeSpec, MooncakeWorkload};
 pub use name::DatasetName;
 pub use openai::OpenaiSpec;
+pub use popularity::{Popularity, ZipfAlpha};
 pub use random::{PromptForm, RandomSpec, Source};
 pub use shaping::{FixedOutput, PromptFormat, Shaping};
+pub use shared_prefix::{Counting, GroupOrder, SharedPrefixSpec};
 pub use sharegpt::ShareGptSpec;
 pub use spec::DatasetSpec;
+pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};

@@ -10,12 +10,18 @@ use crate::SpecError;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DatasetName {
+    /// Recorded conversations of agents.
+    AgenticTrace,
     /// Azure's traces of requests to language models. Ours.
     AzureTrace,
     /// `BurstGPT`'s traces. Ours.
     Burstgpt,
     /// Conversations, one JSON object a line.
     Custom,
+    /// Groups of prompts that begin alike.
+    GeneratedSharedPrefix,
+    /// Questions about long texts.
+    LongBenchV2,
     /// Mooncake's traces.
     Mooncake,
     /// Whole chat requests, one JSON object a line.
@@ -30,14 +36,19 @@ pub enum DatasetName {
     Servegen,
     /// ShareGPT's conversations, one JSON array.
     Sharegpt,
+    /// Prompts by how predictable their answers are.
+    SpeedBench,
 }
 
 impl DatasetName {
     /// Those that are built.
-    pub const BUILT: [Self; 10] = [
+    pub const BUILT: [Self; 14] = [
+        Self::AgenticTrace,
         Self::AzureTrace,
         Self::Burstgpt,
         Self::Custom,
+        Self::GeneratedSharedPrefix,
+        Self::LongBenchV2,
         Self::Mooncake,
         Self::Openai,
         Self::OtelTrace,
@@ -45,27 +56,24 @@ impl DatasetName {
         Self::RandomIds,
         Self::Servegen,
         Self::Sharegpt,
+        Self::SpeedBench,
     ];
 
     /// Those of them that are ours.
     pub const OURS: [Self; 4] = [Self::AzureTrace, Self::Burstgpt, Self::OtelTrace, Self::Servegen];
 
     /// The other names of SGLang 0.5.23.
-    pub const NOT_BUILT: [&'static str; 6] = [
-        "agentic-trace",
-        "generated-shared-prefix",
-        "image",
-        "longbench_v2",
-        "mmmu",
-        "speed-bench",
-    ];
+    pub const NOT_BUILT: [&'static str; 2] = ["image", "mmmu"];
 
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::AgenticTrace => "agentic-trace",
             Self::AzureTrace => "azure-trace",
             Self::Burstgpt => "burstgpt",
             Self::Custom => "custom",
+            Self::GeneratedSharedPrefix => "generated-shared-prefix",
+            Self::LongBenchV2 => "longbench_v2",
             Self::Mooncake => "mooncake",
             Self::Openai => "openai",
             Self::OtelTrace => "otel-trace",
@@ -73,6 +81,7 @@ impl DatasetName {
             Self::RandomIds => "random-ids",
             Self::Servegen => "servegen",
             Self::Sharegpt => "sharegpt",
+            Self::SpeedBench => "speed-bench",
         }
     }
 }
@@ -122,7 +131,7 @@ mod tests {
 
     #[test]
     fn other_names_say_where_they_stand() {
-        refuses("speed-bench", "the data set speed-bench is not built yet");
+        refuses("mmmu", "the data set mmmu is not built yet");
         refuses(
             "Random",
             "there is no data set \"Random\"; known are agentic-trace, azure-trace, burstgpt, \

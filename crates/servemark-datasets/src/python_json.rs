@@ -39,6 +39,13 @@ pub(crate) fn dumps(value: &Value) -> String {
     to_string(value, Text::Ascii).expect("a value that was read can be written to memory")
 }
 
+/// What is wrong, without the parser's idea of the line, which knows only a part of the file.
+pub(crate) fn without_line(error: &serde_json::Error) -> String {
+    let (message, column) = (error.to_string(), error.column());
+    let place = format!(" at line {} column {column}", error.line());
+    format!("{} at column {column}", message.strip_suffix(&place).unwrap_or(&message))
+}
+
 /// Numbers and names outside of strings, each with its place.
 fn bare_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');

@@ -71,15 +71,15 @@ impl RandomSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
         let lengths = self.draw_lengths(count, context);
-        let (dataset, ids) = match &self.source {
+        let (dataset, prompts) = match &self.source {
             Source::Sharegpt { path } => {
-                (DatasetName::Random, from_sharegpt(path.as_deref(), &lengths.input, context)?)
+                let prompts = self.form.sharegpt(path.as_deref(), &lengths.input, context);
+                (DatasetName::Random, prompts?)
             }
             Source::Vocabulary => {
-                (DatasetName::RandomIds, from_vocabulary(&lengths.input, context)?)
+                (DatasetName::RandomIds, self.form.vocabulary(&lengths.input, context)?)
             }
         };
-        let prompts = self.form.render(ids, context)?;
         let summary = lengths.summary(dataset, prompts.len());
         Ok(Draw::of(lengths.samples(prompts), summary))
     }
@@ -101,19 +101,52 @@ impl RandomSpec {
 }
 
 impl PromptForm {
-    fn render(
+    /// ShareGPT's prompts in shuffled order, each repeated or cut to its length.
+    fn sharegpt(
         self,
-        ids: Vec<Vec<u32>>,
+        path: Option<&Path>,
+        lengths: &[u32],
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Prompt>, DatasetError> {
+        let keep = |exchange: Exchange| exchange.prompt;
+        let mut texts = sharegpt::read(DatasetName::Random, path, context.progress, keep)?;
+        context.random.python.shuffle(&mut texts);
+        let (tokenizer, progress) = (context.tokenizer, context.progress);
+        let ids = |text: &String| not_empty(tokenizer, text);
+        let found = parallel::first("tokenizing prompts", &texts, lengths.len(), progress, ids)?;
+        let rows: Vec<(&Vec<u32>, u32)> = found.iter().zip(lengths.iter().copied()).collect();
+        self.render(&rows, context, |(ids, length)| repeat(ids, *length))
+    }
+
+    /// Consecutive ids from a drawn one on, round and round the vocabulary. Each row starts one id
+    /// later than it drew, as with SGLang.
+    fn vocabulary(
+        self,
+        lengths: &[u32],
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Prompt>, DatasetError> {
+        let size = context.tokenizer.vocab_size();
+        let Some(offsets) = context.random.numpy.randint_vec(0, size.into(), lengths.len()) else {
+            return Err(DatasetError::Settings("the tokenizer's base vocabulary is empty".into()));
+        };
+        let starts = (0_u64..).zip(offsets).map(|(row, offset)| offset.unsigned_abs() + row);
+        let rows: Vec<(u64, u32)> = starts.zip(lengths.iter().copied()).collect();
+        self.render(&rows, context, |(start, length)| count_up(*start, *length, size))
+    }
+
+    /// The prompts whose ids `ids` makes of the rows. The ids of a text are forgotten at once.
+    fn render<T: Sync>(
+        self,
+        rows: &[T],
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Prompt>, TokenizerError> {
-        match self {
-            Self::TokenIds => Ok(ids.into_iter().map(Prompt::TokenIds).collect()),
-            Self::Text => {
-                let decode = |ids: &Vec<u32>| context.tokenizer.decode(ids).map(Prompt::Text);
-                let texts = parallel::map("making prompts", &ids, context.progress, decode);
-                texts.into_iter().collect()
-            }
-        }
+        ids: impl Fn(&T) -> Vec<u32> + Sync,
+    ) -> Result<Vec<Prompt>, DatasetError> {
+        let prompt = |row: &T| match self {
+            Self::TokenIds => Ok(Prompt::TokenIds(ids(row))),
+            Self::Text => context.tokenizer.decode(&ids(row)).map(Prompt::Text),
+        };
+        let prompts = parallel::map("making prompts", rows, context.progress, prompt);
+        Ok(prompts.into_iter().collect::<Result<_, TokenizerError>>()?)
     }
 }
 
@@ -125,10 +158,10 @@ struct Lengths {
 
 impl Lengths {
     /// One sample per prompt; there may be fewer prompts than lengths.
-    fn samples(&self, prompts: Vec<Prompt>) -> Vec<Sample> {
+    fn samples(&self, prompts: Vec<Prompt>) -> impl Iterator<Item = Sample> {
         let lengths = self.input.iter().zip(&self.output);
         let rows = prompts.into_iter().zip(lengths);
-        rows.map(|(prompt, (input, output))| Sample::new(prompt, *input, *output)).collect()
+        rows.map(|(prompt, (input, output))| Sample::new(prompt, *input, *output))
     }
 
     fn summary(&self, dataset: DatasetName, requests: usize) -> Summary {
@@ -138,21 +171,6 @@ impl Lengths {
     }
 }
 
-/// ShareGPT's prompts in shuffled order, each repeated or cut to its length.
-fn from_sharegpt(
-    path: Option<&Path>,
-    lengths: &[u32],
-    context: &mut DrawContext<'_>,
-) -> Result<Vec<Vec<u32>>, DatasetError> {
-    let mut exchanges = sharegpt::read(DatasetName::Random, path, context.progress)?;
-    context.random.python.shuffle(&mut exchanges);
-    let tokenizer = context.tokenizer;
-    let ids = |exchange: &Exchange| not_empty(tokenizer, &exchange.prompt);
-    let count = lengths.len();
-    let found = parallel::first("tokenizing prompts", &exchanges, count, context.progress, ids)?;
-    Ok(found.iter().zip(lengths).map(|(ids, length)| repeat(ids, *length)).collect())
-}
-
 fn not_empty(tokenizer: &dyn Tokenizer, prompt: &str) -> Result<Option<Vec<u32>>, TokenizerError> {
     let ids = tokenizer.encode(prompt, SpecialTokens::Add)?;
     Ok((!ids.is_empty()).then_some(ids))
@@ -160,20 +178,6 @@ fn not_empty(tokenizer: &dyn Tokenizer, prompt: &str) -> Result<Option<Vec<u32>>
 
 fn repeat(ids: &[u32], length: u32) -> Vec<u32> {
     ids.iter().copied().cycle().take(length as usize).collect()
-}
-
-/// Consecutive ids from a drawn one on, round and round the vocabulary. Each row starts one id
-/// later than it drew, as with SGLang.
-fn from_vocabulary(
-    lengths: &[u32],
-    context: &mut DrawContext<'_>,
-) -> Result<Vec<Vec<u32>>, DatasetError> {
-    let size = context.tokenizer.vocab_size();
-    let Some(offsets) = context.random.numpy.randint_vec(0, size.into(), lengths.len()) else {
-        return Err(DatasetError::Settings("the tokenizer's base vocabulary is empty".into()));
-    };
-    let starts = (0_u64..).zip(offsets).map(|(row, offset)| offset.unsigned_abs() + row);
-    Ok(starts.zip(lengths).map(|(start, length)| count_up(start, *length, size)).collect())
 }
 
 fn count_up(start: u64, length: u32, vocabulary: u32) -> Vec<u32> {

@@ -71,6 +71,14 @@ impl From<FixedOutput> for u32 {
 }
 
 impl Shaping {
+    /// What is needed of an exchange: the answer only where its length is.
+    pub(crate) fn keep(&self, exchange: Exchange) -> Exchange {
+        match self.output_tokens {
+            Some(_) => Exchange { completion: String::new(), ..exchange },
+            None => exchange,
+        }
+    }
+
     /// The first `count` samples that the shuffled exchanges give.
     pub(crate) fn draw(
         &self,
@@ -124,13 +132,16 @@ impl Shaping {
 
 /// The prompt as a user's only message.
 fn render(prompt: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
-    let message =
-        JsonObject::from_iter([("role".into(), json!("user")), ("content".into(), json!(prompt))]);
-    let rendered = tokenizer.apply_chat_template(&[message])?;
+    let rendered = tokenizer.apply_chat_template(&[user_message(prompt)])?;
     Ok(match tokenizer.bos_token() {
         Some(bos) if !bos.is_empty() => rendered.replace(bos, ""),
         _ => rendered,
     })
+}
+
+/// What a user says, as a message of a chat.
+pub(crate) fn user_message(text: &str) -> JsonObject {
+    JsonObject::from_iter([("role".into(), json!("user")), ("content".into(), json!(text))])
 }
 
 /// What a prompt of the completion style ends with; a suffix goes before it.

@@ -25,20 +25,22 @@ impl ShareGptSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let exchanges = read(DatasetName::Sharegpt, self.path.as_deref(), context.progress)?;
+        let keep = |exchange| self.shaping.keep(exchange);
+        let exchanges = read(DatasetName::Sharegpt, self.path.as_deref(), context.progress, keep)?;
         let samples = self.shaping.draw(exchanges, count, context)?;
         let summary = Summary::of(DatasetName::Sharegpt, &samples);
         Ok(Draw::of(samples, summary))
     }
 }
 
-/// The exchanges of ShareGPT's file, for the data set that asks.
-pub(crate) fn read(
+/// What `keep` keeps of the exchanges of ShareGPT's file, for the data set that asks.
+pub(crate) fn read<T: Send>(
     dataset: DatasetName,
     path: Option<&Path>,
     progress: &dyn Progress,
-) -> Result<Vec<Exchange>, DatasetError> {
+    keep: impl Fn(Exchange) -> T + Sync,
+) -> Result<Vec<T>, DatasetError> {
     let hint = "give ShareGPT's file with --dataset-path";
     let path = path.ok_or(DatasetError::NoFile { dataset: dataset.as_str(), hint })?;
-    conversations::read_array(path, progress)
+    conversations::read_array(path, progress, keep)
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{
-    CustomSpec, DatasetName, Draw, MooncakeSpec, OpenaiSpec, RandomSpec, ShareGptSpec, Source,
+    AgenticTraceSpec, CustomSpec, DatasetName, Draw, LongBenchSpec, MooncakeSpec, OpenaiSpec,
+    PromptForm, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat,
     TraceSpec,
 };
 
@@ -15,8 +16,15 @@ use crate::{
 #[serde(tag = "dataset", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DatasetSpec {
+    /// Recorded conversations of agents.
+    AgenticTrace(AgenticTraceSpec),
     /// Conversations, one JSON object a line.
     Custom(CustomSpec),
+    /// Groups of prompts that begin alike.
+    GeneratedSharedPrefix(SharedPrefixSpec),
+    /// Questions about long texts.
+    #[serde(rename = "longbench_v2")]
+    LongBenchV2(LongBenchSpec),
     /// Mooncake's traces: lengths, and which prompts begin alike.
     Mooncake(MooncakeSpec),
     /// Whole chat requests, one JSON object a line.
@@ -25,6 +33,8 @@ pub enum DatasetSpec {
     Random(RandomSpec),
     /// ShareGPT's conversations, one JSON array.
     Sharegpt(ShareGptSpec),
+    /// Prompts by how predictable their answers are.
+    SpeedBench(SpeedBenchSpec),
     /// What others once served, in one of several formats.
     Trace(TraceSpec),
 }
@@ -41,23 +51,63 @@ impl DatasetSpec {
     /// are.
     pub fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Result<Draw, DatasetError> {
         let draw = match self {
+            Self::AgenticTrace(spec) => spec.draw(count, context),
             Self::Custom(spec) => spec.draw(count, context),
+            Self::GeneratedSharedPrefix(spec) => spec.draw(context),
+            Self::LongBenchV2(spec) => spec.draw(count, context),
             Self::Mooncake(spec) => spec.draw(count, context),
             Self::Openai(spec) => spec.draw(count, context),
             Self::Random(spec) => spec.draw(count, context),
             Self::Sharegpt(spec) => spec.draw(count, context),
+            Self::SpeedBench(spec) => spec.draw(count, context),
             Self::Trace(spec) => spec.draw(count, context),
         }?;
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
 
+    /// Whether it holds conversations, which only a route for chats takes.
+    pub fn is_conversation(&self) -> bool {
+        match self {
+            Self::AgenticTrace(_)
+            | Self::Openai(_)
+            | Self::Trace(TraceSpec { format: TraceFormat::Otel, .. }) => true,
+            Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
+            _ => false,
+        }
+    }
+
+    /// Whether a session may have more than one turn.
+    pub fn is_multi_turn(&self) -> bool {
+        match self {
+            Self::AgenticTrace(_) => true,
+            Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
+            _ => false,
+        }
+    }
+
+    /// Whether its prompts are sent as token ids.
+    pub fn sends_token_ids(&self) -> bool {
+        let form = match self {
+            Self::GeneratedSharedPrefix(spec) => spec.form,
+            Self::Random(spec) => spec.form,
+            _ => PromptForm::Text,
+        };
+        form == PromptForm::TokenIds
+    }
+
     /// Why there is no sample, and what to do.
     fn nothing(&self, count: usize, draw: &Draw) -> DatasetError {
         let why = match self {
+            Self::GeneratedSharedPrefix(_) => "it has no group",
             Self::Openai(_) => "no line that was read has \"messages\"",
             _ if count == 0 => "none was asked for (--num-prompts)",
+            Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
+            Self::LongBenchV2(_) => {
+                "no question fits the context; is --sharegpt-context-len too small?"
+            }
             Self::Mooncake(_) | Self::Trace(_) => "the trace holds none",
             Self::Random(_) => "the file has no prompt that is not empty",
+            Self::SpeedBench(spec) => spec.nothing(),
             Self::Custom(_) | Self::Sharegpt(_) => {
                 "no conversation has two turns of two tokens or more that fit the context; is \
                  --sharegpt-context-len too small?"
@@ -72,15 +122,12 @@ impl DatasetSpec {
     pub fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         let (name, path) = match self {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
+            Self::LongBenchV2(LongBenchSpec { path, .. }) => ("longbench_v2", path),
             Self::Sharegpt(ShareGptSpec { path, .. }) => ("sharegpt", path),
             Self::Mooncake(MooncakeSpec { path, workload, .. }) if !workload.is_here() => {
                 (workload.published(), path)
             }
-            Self::Custom(_)
-            | Self::Mooncake(_)
-            | Self::Openai(_)
-            | Self::Random(_)
-            | Self::Trace(_) => return None,
+            _ => return None,
         };
         path.is_none().then_some((name, path))
     }
@@ -93,12 +140,16 @@ impl DatasetSpec {
     /// The name under which it is asked for.
     pub fn name(&self) -> DatasetName {
         match self {
+            Self::AgenticTrace(_) => DatasetName::AgenticTrace,
             Self::Custom(_) => DatasetName::Custom,
+            Self::GeneratedSharedPrefix(_) => DatasetName::GeneratedSharedPrefix,
+            Self::LongBenchV2(_) => DatasetName::LongBenchV2,
             Self::Mooncake(_) => DatasetName::Mooncake,
             Self::Openai(_) => DatasetName::Openai,
             Self::Random(RandomSpec { source: Source::Vocabulary, .. }) => DatasetName::RandomIds,
             Self::Random(_) => DatasetName::Random,
             Self::Sharegpt(_) => DatasetName::Sharegpt,
+            Self::SpeedBench(_) => DatasetName::SpeedBench,
             Self::Trace(spec) => spec.format.name(),
         }
     }

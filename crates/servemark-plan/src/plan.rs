@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
-use servemark_datasets::{DatasetSpec, Grouping, PromptForm, RandomSpec, TraceFormat, TraceSpec};
+use servemark_datasets::{DatasetSpec, Grouping};
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -111,26 +111,20 @@ impl BenchPlan {
         if self.workload.requests == 0 {
             return Err(PlanError::NoRequests);
         }
-        let (dataset, backend) = (self.workload.dataset.name(), self.backend);
-        if self.load.arrivals.is_trace() && !self.workload.dataset.has_timestamps() {
-            return Err(PlanError::NoTimestamps { dataset });
+        let (dataset, backend) = (&self.workload.dataset, self.backend);
+        let name = dataset.name();
+        if self.load.arrivals.is_trace() && !dataset.has_timestamps() {
+            return Err(PlanError::NoTimestamps { dataset: name });
         }
-        let route = self.backend.route();
+        let route = backend.route();
         self.check_grouping(route)?;
-        match &self.workload.dataset {
-            DatasetSpec::Openai(_)
-            | DatasetSpec::Trace(TraceSpec { format: TraceFormat::Otel, .. })
-                if route != Route::Chat =>
-            {
-                Err(PlanError::NeedsChat { dataset, backend })
-            }
-            DatasetSpec::Random(RandomSpec { form: PromptForm::TokenIds, .. })
-                if !route.takes_ids() =>
-            {
-                Err(PlanError::IdsRefused { backend })
-            }
-            _ => Ok(()),
+        if dataset.is_conversation() && route != Route::Chat {
+            return Err(PlanError::NeedsChat { dataset: name, backend });
         }
+        if dataset.sends_token_ids() && !route.takes_ids() {
+            return Err(PlanError::IdsRefused { backend });
+        }
+        Ok(())
     }
 
     fn check_grouping(&self, route: Route) -> Result<(), PlanError> {

@@ -239,3 +239,34 @@ fn every_session_has_a_name_and_the_warm_up_has_none() {
     names.dedup();
     assert_eq!(names.len(), 3);
 }
+
+#[test]
+fn a_group_of_prompts_begins_alike_and_is_routed_alike() {
+    let mut spec = MockSpec::default();
+    spec.keep_requests = 20;
+    let server = MockServer::start(spec).unwrap();
+    let folder = Folder::new();
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let line = "--model mock --dataset-name generated-shared-prefix --gsp-num-groups 2 \
+                --gsp-prompts-per-group 2 --gsp-system-prompt-len 20 --gsp-question-len 4 \
+                --gsp-output-len 2 --gsp-ordered --gsp-send-routing-key --max-concurrency 1 \
+                --warmup-requests 0 --no-run-log";
+    let target = ["--base-url", &server.base_url(), "--tokenizer", tokenizer];
+    let output = folder.run(&line.split_whitespace().chain(target).collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("Total prompts: 4"), "{}", text(&output.stderr));
+    let seen = server.requests();
+    let prompts = seen.iter().filter(|request| request.path == "/generate");
+    let sent: Vec<(String, String)> = prompts.map(group_and_beginning).collect();
+    assert_eq!(sent.len(), 4);
+    assert!(sent[0] == sent[1] && sent[2] == sent[3] && sent[0] != sent[2], "{sent:?}");
+}
+
+/// The group that the routing key names, and the system prompt.
+fn group_and_beginning(request: &SeenRequest) -> (String, String) {
+    let key = request.header("x-smg-routing-key").and_then(|key| key.rsplit_once('_'));
+    let body: Value = serde_json::from_slice(&request.body).expect("it is JSON");
+    let parts = body["text"].as_str().and_then(|text| text.split_once("\n\n"));
+    let ((_, group), (beginning, _)) = key.zip(parts).expect("a key and two parts");
+    (group.to_owned(), beginning.to_owned())
+}

@@ -11,6 +11,7 @@ mod output;
 mod own;
 mod profile;
 mod request;
+mod shared_prefix;
 mod target;
 mod trace;
 mod unbuilt;
@@ -26,6 +27,7 @@ pub(crate) use self::own::parse_layout;
 pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
+pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
 pub(super) use self::unbuilt::FLAGS as UNBUILT;
@@ -44,6 +46,8 @@ pub(super) struct SglangArgs {
     pub(super) target: TargetArgs,
     #[command(flatten)]
     pub(super) dataset: DatasetArgs,
+    #[command(flatten)]
+    pub(super) shared_prefix: SharedPrefixArgs,
     #[command(flatten)]
     pub(super) trace: TraceArgs,
     #[command(flatten)]

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
-    CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, MooncakeSpec, MooncakeWorkload,
-    OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
-    TraceFormat, TraceSpec,
+    AgenticTraceSpec, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, LongBenchSpec,
+    MooncakeSpec, MooncakeWorkload, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio,
+    Shaping, ShareGptSpec, Source, SpeedBenchCategory, SpeedBenchSpec, TraceFormat, TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
-use super::args::{DatasetArgs, EmbeddingArgs, SglangArgs, TraceArgs};
+use super::args::{DatasetArgs, EmbeddingArgs, OwnArgs, SglangArgs, TraceArgs};
 use super::number::{at_least, refused, some_at_least};
+use super::shared_prefix;
+use crate::environment::Environment;
 use crate::error::CliError;
 
 /// The data set's name, if it is built.
@@ -21,14 +23,38 @@ pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
     name.parse().map_err(|_| CliError::not_built(format!("--dataset-name {name}")))
 }
 
-/// The data set with its knobs.
+/// The data set with its knobs, and how much of it.
 pub(super) fn workload(
-    parsed: &SglangArgs,
+    args: &SglangArgs,
     backend: BackendName,
+    environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
-    let SglangArgs { dataset: args, trace: replay, own, .. } = parsed;
-    check_token_ids(args, backend)?;
-    let spec = match name(args)? {
+    check_token_ids(&args.dataset, backend)?;
+    let dataset = dataset(args, environment)?;
+    // SGLang, too, sends every shared-prefix prompt, however many were asked for.
+    let requests = match &dataset {
+        DatasetSpec::GeneratedSharedPrefix(spec) => spec.sessions(),
+        _ => at_least("--num-prompts", 1, args.dataset.num_prompts)?,
+    };
+    let mut workload = WorkloadSpec::new(dataset, requests);
+    workload.grouping = grouping(&args.embedding, backend)?;
+    workload.seed = seed(&args.dataset)?;
+    Ok(workload)
+}
+
+pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
+    at_least("--seed", 0, args.seed)
+}
+
+fn dataset(args: &SglangArgs, environment: &Environment) -> Result<DatasetSpec, CliError> {
+    let SglangArgs { dataset: args, trace: replay, shared_prefix, own, .. } = args;
+    Ok(match name(args)? {
+        DatasetName::AgenticTrace => DatasetSpec::AgenticTrace(agentic_trace(args)?),
+        DatasetName::GeneratedSharedPrefix => DatasetSpec::GeneratedSharedPrefix(
+            shared_prefix::spec(shared_prefix, args, environment)?,
+        ),
+        DatasetName::LongBenchV2 => DatasetSpec::LongBenchV2(long_bench(args, own)?),
+        DatasetName::SpeedBench => DatasetSpec::SpeedBench(speed_bench(args, own)?),
         DatasetName::Random => {
             DatasetSpec::Random(random(args, Source::Sharegpt { path: path(args) })?)
         }
@@ -59,11 +85,7 @@ pub(super) fn workload(
         DatasetName::OtelTrace => trace(TraceFormat::Otel, args),
         DatasetName::Servegen => trace(TraceFormat::Servegen, args),
         other => return Err(CliError::not_built(format!("--dataset-name {other}"))),
-    };
-    let mut workload = WorkloadSpec::new(spec, at_least("--num-prompts", 1, args.num_prompts)?);
-    workload.grouping = grouping(&parsed.embedding, backend)?;
-    workload.seed = at_least("--seed", 0, args.seed)?;
-    Ok(workload)
+    })
 }
 
 /// How many texts go into a request: several on the routes that take several.
@@ -80,14 +102,49 @@ fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliE
 
 /// Refuses token ids where SGLang asserts that there are none.
 fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliError> {
-    let is_random = matches!(name(args)?, DatasetName::Random | DatasetName::RandomIds);
-    match (args.tokenize_prompt, is_random, backend) {
+    let can_be_ids = matches!(
+        name(args)?,
+        DatasetName::GeneratedSharedPrefix | DatasetName::Random | DatasetName::RandomIds
+    );
+    match (args.tokenize_prompt, can_be_ids, backend) {
         (false, _, _) | (true, true, BackendName::Sglang) => Ok(()),
         (true, true, _) => Err(CliError::Together("--tokenize-prompt requires --backend sglang")),
         (true, false, _) => Err(CliError::Together(
-            "--tokenize-prompt requires --dataset-name random or random-ids",
+            "--tokenize-prompt requires --dataset-name random, random-ids or \
+             generated-shared-prefix",
         )),
     }
+}
+
+fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
+    let mut spec = AgenticTraceSpec::default();
+    spec.path = path(args);
+    spec.offset = args.dataset_offset;
+    // Zero is no limit and no length, because it is none to SGLang.
+    let turns: Option<usize> = some_at_least("--agentic-max-turns", 0, args.agentic_max_turns)?;
+    spec.max_turns = turns.filter(|turns| *turns > 0);
+    let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
+    spec.output_tokens = output.filter(|tokens| *tokens > 0).unwrap_or(spec.output_tokens);
+    Ok(spec)
+}
+
+fn long_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<LongBenchSpec, CliError> {
+    let mut spec = LongBenchSpec::default();
+    spec.path = path(args);
+    spec.on_bad_line = own.bad_lines;
+    let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
+    spec.output_tokens = output.unwrap_or(spec.output_tokens);
+    spec.context_tokens = context_tokens(args)?;
+    Ok(spec)
+}
+
+fn speed_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<SpeedBenchSpec, CliError> {
+    let mut spec = SpeedBenchSpec::default();
+    spec.path = path(args);
+    spec.on_bad_line = own.bad_lines;
+    spec.category = args.speed_bench_category.as_deref().and_then(SpeedBenchCategory::of);
+    spec.output_tokens = at_least("--speed-bench-output-len", 0, args.speed_bench_output_len)?;
+    Ok(spec)
 }
 
 fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
@@ -97,8 +154,12 @@ fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
     spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
     let ratio = RangeRatio::new(args.random_range_ratio);
     spec.range_ratio = ratio.map_err(refused("--random-range-ratio"))?;
-    spec.form = if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text };
+    spec.form = form(args);
     Ok(spec)
+}
+
+pub(super) fn form(args: &DatasetArgs) -> PromptForm {
+    if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text }
 }
 
 fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {
@@ -106,10 +167,7 @@ fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {
     let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
     shaping.output_tokens =
         output.map(FixedOutput::new).transpose().map_err(refused(OUTPUT_LEN))?;
-    // Zero is no limit, because it is none to SGLang.
-    let context: Option<u32> =
-        some_at_least("--sharegpt-context-len", 0, args.sharegpt_context_len)?;
-    shaping.context_tokens = context.and_then(NonZero::new);
+    shaping.context_tokens = context_tokens(args)?;
     shaping.prompt_suffix.clone_from(&args.prompt_suffix);
     if args.apply_chat_template {
         shaping.prompt_format = PromptFormat::ChatTemplate;
@@ -134,6 +192,13 @@ fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliE
 
 fn trace(format: TraceFormat, args: &DatasetArgs) -> DatasetSpec {
     DatasetSpec::Trace(TraceSpec::new(format, path(args)))
+}
+
+/// Zero is no limit, because it is none to SGLang.
+fn context_tokens(args: &DatasetArgs) -> Result<Option<NonZero<u32>>, CliError> {
+    let context: Option<u32> =
+        some_at_least("--sharegpt-context-len", 0, args.sharegpt_context_len)?;
+    Ok(context.and_then(NonZero::new))
 }
 
 fn path(args: &DatasetArgs) -> Option<PathBuf> {

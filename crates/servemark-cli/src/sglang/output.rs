@@ -87,9 +87,7 @@ fn run_log(
 }
 
 fn run_log_name(backend: BackendName, now: LocalTime) -> String {
-    let LocalTime { date: (year, month, day), time: (hour, minute, second), .. } = now;
-    let (date, time) =
-        (format!("{year:04}{month:02}{day:02}"), format!("{hour:02}{minute:02}{second:02}"));
+    let [date, time] = now.digits();
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl")
 }
 

@@ -6,7 +6,7 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::args::{SglangArgs, UNBUILT};
+use super::args::{SglangArgs, SharedPrefixArgs, UNBUILT};
 use super::given::Given;
 use crate::error::{CliError, UsageError};
 use crate::python::repr;
@@ -20,7 +20,9 @@ pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
 
 /// The rules of SGLang's parser, in its words.
 fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
-    let is_zipf = given.values("--gsp-group-distribution") == ["zipf"];
+    let SharedPrefixArgs { gsp_group_distribution, gsp_zipf_alpha, gsp_num_turns, .. } =
+        &args.shared_prefix;
+    let is_zipf = gsp_group_distribution == "zipf";
     let is_shared_prefix = args.dataset.dataset_name == "generated-shared-prefix";
     let rules = [
         (
@@ -28,16 +30,16 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
             "--rust-worker-threads requires --rust-client",
         ),
         (
-            is_zipf && !given.is("--gsp-zipf-alpha"),
+            is_zipf && gsp_zipf_alpha.is_none(),
             "--gsp-group-distribution=zipf requires --gsp-zipf-alpha (a finite float > 0)",
         ),
         (
-            !is_zipf && given.is("--gsp-zipf-alpha"),
+            !is_zipf && gsp_zipf_alpha.is_some(),
             "--gsp-zipf-alpha is only meaningful with --gsp-group-distribution=zipf; remove \
              --gsp-zipf-alpha or set --gsp-group-distribution=zipf",
         ),
         (
-            args.dataset.tokenize_prompt && is_shared_prefix && given.asks("--gsp-num-turns"),
+            args.dataset.tokenize_prompt && is_shared_prefix && *gsp_num_turns > 1,
             "--tokenize-prompt requires --gsp-num-turns=1",
         ),
         (

@@ -51,7 +51,21 @@ impl Scene<'_> {
     }
 
     fn reads_lines(&self) -> bool {
-        matches!(self.dataset, DatasetName::Custom | DatasetName::Openai)
+        matches!(
+            self.dataset,
+            DatasetName::Custom
+                | DatasetName::LongBenchV2
+                | DatasetName::Openai
+                | DatasetName::SpeedBench
+        )
+    }
+
+    fn is_shared_prefix(&self) -> bool {
+        self.dataset == DatasetName::GeneratedSharedPrefix
+    }
+
+    fn reads_no_file(&self) -> bool {
+        self.is_shared_prefix() || self.dataset == DatasetName::RandomIds
     }
 
     fn is_mooncake(&self) -> bool {
@@ -175,7 +189,7 @@ const SCOPES: &[Scope] = &[
     Scope {
         flags: &["--bad-lines"],
         in_use: |scene| scene.reads_lines(),
-        when: "beyond --dataset-name custom and openai",
+        when: "beyond --dataset-name custom, openai, longbench_v2 and speed-bench",
         owner: Owner::Ours,
     },
     Scope {
@@ -216,14 +230,64 @@ const SCOPES: &[Scope] = &[
     },
     Scope {
         flags: &["--dataset-path"],
-        in_use: |scene| scene.dataset != DatasetName::RandomIds,
-        when: "with --dataset-name random-ids",
+        in_use: |scene| !scene.reads_no_file(),
+        when: "with --dataset-name random-ids and generated-shared-prefix",
         owner: Owner::Peer,
     },
     Scope {
-        flags: &["--sharegpt-context-len", "--prompt-suffix", "--apply-chat-template"],
+        flags: &["--num-prompts"],
+        in_use: |scene| !scene.is_shared_prefix(),
+        when: "with --dataset-name generated-shared-prefix, which sends --gsp-num-groups times \
+               --gsp-prompts-per-group",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--gsp-num-groups",
+            "--gsp-prompts-per-group",
+            "--gsp-system-prompt-len",
+            "--gsp-question-len",
+            "--gsp-output-len",
+            "--gsp-range-ratio",
+            "--gsp-fast-prepare",
+            "--gsp-send-routing-key",
+            "--gsp-num-turns",
+            "--gsp-ordered",
+            "--gsp-group-distribution",
+            "--gsp-zipf-alpha",
+        ],
+        in_use: |scene| scene.is_shared_prefix(),
+        when: "beyond --dataset-name generated-shared-prefix",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--gsp-fast-prepare"],
+        in_use: |scene| !scene.is_shared_prefix() || !scene.given.is("--tokenize-prompt"),
+        when: "with --tokenize-prompt, which knows every length",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--sharegpt-context-len"],
+        in_use: |scene| scene.reads_conversations() || scene.dataset == DatasetName::LongBenchV2,
+        when: "beyond --dataset-name sharegpt, custom and longbench_v2",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--prompt-suffix", "--apply-chat-template"],
         in_use: |scene| scene.reads_conversations(),
         when: "beyond --dataset-name sharegpt and custom",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--dataset-offset", "--agentic-max-turns"],
+        in_use: |scene| scene.dataset == DatasetName::AgenticTrace,
+        when: "beyond --dataset-name agentic-trace",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--speed-bench-category", "--speed-bench-output-len"],
+        in_use: |scene| scene.dataset == DatasetName::SpeedBench,
+        when: "beyond --dataset-name speed-bench",
         owner: Owner::Peer,
     },
     Scope {

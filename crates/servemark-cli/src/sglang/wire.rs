@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec, Route};
 use servemark_core::JsonObject;
+use servemark_datasets::DatasetSpec;
 use servemark_plan::ModelSpec;
 
 use super::args::{RequestArgs, SglangArgs};
@@ -11,7 +12,11 @@ use super::server::model;
 use crate::error::CliError;
 
 /// The route with its knobs.
-pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpec, CliError> {
+pub(super) fn wire(
+    args: &SglangArgs,
+    backend: BackendName,
+    dataset: &DatasetSpec,
+) -> Result<BackendSpec, CliError> {
     let mut spec = BackendSpec::new(backend, common(args, backend)?);
     let include_usage = args.own.include_usage;
     match &mut spec {
@@ -20,7 +25,8 @@ pub(super) fn wire(args: &SglangArgs, backend: BackendName) -> Result<BackendSpe
             completions.include_usage = include_usage;
             completions.logprobs = completions_logprobs(&args.request)?;
         }
-        BackendSpec::Chat(chat) => chat.include_usage = include_usage,
+        // How long a conversation has become, only the server knows.
+        BackendSpec::Chat(chat) => chat.include_usage = include_usage || dataset.is_multi_turn(),
         BackendSpec::Embeddings(embeddings) => {
             embeddings.encoding_format = args.embedding.encoding_format;
             embeddings.dimensions = some_at_least("--dimensions", 1, args.embedding.dimensions)?;

@@ -475,3 +475,64 @@ fn sessions_may_name_themselves() {
     assert_eq!(load.sessions.header.as_deref(), Some("X-Session"));
     assert!(!load.sessions.echo_reasoning);
 }
+
+#[test]
+fn shared_prefixes() {
+    let line = "--dataset-name generated-shared-prefix --gsp-num-groups 3 --gsp-prompts-per-group \
+                5 --gsp-num-turns 2 --gsp-send-routing-key --gsp-ordered --gsp-fast-prepare \
+                --gsp-group-distribution zipf --gsp-zipf-alpha 1.5 --seed 9 --backend vllm-chat";
+    insta::assert_snapshot!(differences(line), @r#"
+    .backend = "vllm-chat"
+    .wire.route = "chat"
+    .wire.include_usage = true
+    .wire.temperature is gone
+    .wire.top_p is gone
+    .wire.return_logprob is gone
+    .wire.top_logprobs_num is gone
+    .wire.logprob_start_len is gone
+    .wire.return_routed_experts is gone
+    .workload.dataset.dataset = "generated_shared_prefix"
+    .workload.dataset.groups = 3
+    .workload.dataset.prompts_per_group = 5
+    .workload.dataset.turns = 2
+    .workload.dataset.system_tokens = 2048
+    .workload.dataset.question_tokens = 128
+    .workload.dataset.output_tokens = 256
+    .workload.dataset.range_ratio = 1.0
+    .workload.dataset.popularity = {"zipf":{"alpha":1.5,"seed":9}}
+    .workload.dataset.order = "drawn"
+    .workload.dataset.form = "text"
+    .workload.dataset.counting = "skipped"
+    .workload.dataset.routing_run = "00000000_20260704090500"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .workload.requests = 15
+    .workload.seed = 9
+    .output.run_log = "servemark_vllm-chat_20260704_090500.runlog.jsonl"
+    .output.result_file = "vllm-chat_0704_1000_generated-shared-prefix.jsonl"
+    .echo.backend = "vllm-chat"
+    .echo.dataset_name = "generated-shared-prefix"
+    "#);
+}
+
+#[test]
+fn other_text_data_sets() {
+    let dataset = |line: &str| parsed(line).plan.to_json()["workload"]["dataset"].to_string();
+    let agentic = "--dataset-name agentic-trace --backend vllm-chat --dataset-path a";
+    assert_eq!(
+        dataset(&format!("{agentic} --dataset-offset=-2 --agentic-max-turns 3")),
+        r#"{"dataset":"agentic_trace","path":"a","offset":-2,"max_turns":3,"output_tokens":220}"#
+    );
+    assert_eq!(
+        dataset(&format!("{agentic} --agentic-max-turns 0 --sharegpt-output-len 7")),
+        r#"{"dataset":"agentic_trace","path":"a","offset":0,"max_turns":null,"output_tokens":7}"#
+    );
+    assert_eq!(
+        dataset("--dataset-name longbench_v2 --dataset-path a --sharegpt-context-len 9"),
+        r#"{"dataset":"longbench_v2","path":"a","on_bad_line":"fail","output_tokens":10,"context_tokens":9}"#
+    );
+    assert_eq!(
+        dataset("--dataset-name speed-bench --dataset-path a --speed-bench-category mixed"),
+        r#"{"dataset":"speed_bench","path":"a","on_bad_line":"fail","category":"mixed","output_tokens":512}"#
+    );
+}

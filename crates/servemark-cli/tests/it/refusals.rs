@@ -10,7 +10,11 @@ fn refuses(line: &str, message: &str) {
 }
 
 #[track_caller]
-fn warns(line: &str, expected: &[&str]) {
+fn warns<Text>(line: &str, expected: &[Text])
+where
+    Text: std::fmt::Debug,
+    String: PartialEq<Text>,
+{
     assert_eq!(parsed(line).warnings, expected);
 }
 
@@ -19,7 +23,6 @@ fn what_is_not_built_is_named_with_its_value() {
     for (line, what) in [
         ("--dataset-name image", "--dataset-name image"),
         ("--dataset-name mmmu", "--dataset-name mmmu"),
-        ("--gsp-num-groups 8", "--gsp-num-groups 8"),
     ] {
         refuses(line, &format!("{what} is not built yet"));
     }
@@ -29,7 +32,7 @@ fn what_is_not_built_is_named_with_its_value() {
 fn what_asks_for_nothing_is_accepted() {
     let line = "--gsp-num-groups 64 --gsp-range-ratio 1 --image-format jpeg --lora-name \
                 --lora-zipf-alpha 1.50 --mooncake-workload conversation";
-    warns(line, &[]);
+    warns::<&str>(line, &[]);
 }
 
 #[test]
@@ -80,7 +83,10 @@ fn parts_that_do_not_go_together() {
         "--dataset-name random --tokenize-prompt --backend vllm",
         "--tokenize-prompt requires --backend sglang",
     );
-    refuses("--tokenize-prompt", "--tokenize-prompt requires --dataset-name random or random-ids");
+    refuses(
+        "--tokenize-prompt",
+        "--tokenize-prompt requires --dataset-name random, random-ids or generated-shared-prefix",
+    );
     refuses(
         "--lora-name a --lora-request-distribution skewed",
         "--lora-request-distribution requires --lora-name with two adapters or more",
@@ -161,7 +167,8 @@ fn flags_of_ours_without_effect() {
     );
     refuses(
         "--bad-lines skip",
-        "--bad-lines has no effect beyond --dataset-name custom and openai",
+        "--bad-lines has no effect beyond --dataset-name custom, openai, longbench_v2 and \
+         speed-bench",
     );
     refuses(
         "--mooncake-prompts sglang",
@@ -171,7 +178,7 @@ fn flags_of_ours_without_effect() {
 
 #[test]
 fn flags_of_the_peer_without_effect_are_warned_of() {
-    warns("--random-input-len 5", &[]);
+    warns::<&str>("--random-input-len 5", &[]);
     warns(
         "--backend vllm --temperature 0.5 --top-logprobs-num 2",
         &[
@@ -183,7 +190,7 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--dataset-name random-ids --dataset-path x --prompt-suffix s",
         &[
-            "--dataset-path has no effect with --dataset-name random-ids",
+            "--dataset-path has no effect with --dataset-name random-ids and generated-shared-prefix",
             "--prompt-suffix has no effect beyond --dataset-name sharegpt and custom",
         ],
     );
@@ -224,6 +231,82 @@ fn a_wrong_name_is_told_the_peers() {
     let message = refusal("--dataset-name burst").to_string();
     assert!(message.ends_with("'mooncake', 'longbench_v2', 'speed-bench')"), "{message}");
     assert!(!message.contains("burstgpt"), "{message}");
+}
+
+#[test]
+fn shared_prefixes_that_cannot_be() {
+    let gsp = |rest: &str| format!("--dataset-name generated-shared-prefix {rest}");
+    for flag in ["--gsp-num-groups", "--gsp-prompts-per-group", "--gsp-num-turns"] {
+        refuses(&gsp(&format!("{flag} 0")), &format!("{flag} must be 1 or more, not 0"));
+    }
+    refuses(&gsp("--gsp-question-len=-1"), "--gsp-question-len must be 0 or more, not -1");
+    refuses(
+        &gsp("--gsp-range-ratio 1.5"),
+        "--gsp-range-ratio cannot be used: a range ratio must lie in 0 to 1, not 1.5; 1 makes \
+         every length the same",
+    );
+    refuses(
+        &gsp("--gsp-group-distribution zipf"),
+        "--gsp-group-distribution=zipf requires --gsp-zipf-alpha (a finite float > 0)",
+    );
+    refuses(
+        &gsp("--gsp-zipf-alpha 0"),
+        "argument --gsp-zipf-alpha: expected a finite float > 0, got '0'",
+    );
+    refuses(
+        &gsp("--tokenize-prompt --gsp-num-turns 2"),
+        "--tokenize-prompt requires --gsp-num-turns=1",
+    );
+    refuses(
+        &gsp("--gsp-num-turns 2 --backend vllm"),
+        "the data set generated-shared-prefix holds conversations, and the backend vllm sends \
+         plain text; choose a chat backend (--backend sglang-oai-chat, vllm-chat or lmdeploy-chat)",
+    );
+}
+
+#[test]
+fn shared_prefix_flags_without_effect_are_warned_of() {
+    warns(
+        "--gsp-num-groups 8 --gsp-ordered",
+        &["--gsp-num-groups", "--gsp-ordered"].map(|flag| {
+            format!("{flag} has no effect beyond --dataset-name generated-shared-prefix")
+        }),
+    );
+    warns(
+        "--dataset-name generated-shared-prefix --num-prompts 5 --tokenize-prompt \
+         --gsp-fast-prepare",
+        &[
+            "--num-prompts has no effect with --dataset-name generated-shared-prefix, which sends \
+             --gsp-num-groups times --gsp-prompts-per-group",
+            "--gsp-fast-prepare has no effect with --tokenize-prompt, which knows every length",
+        ],
+    );
+}
+
+#[test]
+fn flags_of_other_text_data_sets() {
+    refuses(
+        "--dataset-name agentic-trace --backend sglang-oai-chat --agentic-max-turns=-1",
+        "--agentic-max-turns must be 0 or more, not -1",
+    );
+    refuses(
+        "--dataset-name agentic-trace --backend vllm",
+        "the data set agentic-trace holds conversations, and the backend vllm sends plain text; \
+         choose a chat backend (--backend sglang-oai-chat, vllm-chat or lmdeploy-chat)",
+    );
+    refuses(
+        "--dataset-name speed-bench --speed-bench-category low",
+        "argument --speed-bench-category: invalid choice: 'low' (choose from 'low_entropy', \
+         'mixed', 'high_entropy')",
+    );
+    warns(
+        "--dataset-offset 1 --speed-bench-output-len 9",
+        &[
+            "--dataset-offset has no effect beyond --dataset-name agentic-trace",
+            "--speed-bench-output-len has no effect beyond --dataset-name speed-bench",
+        ],
+    );
+    warns::<&str>("--dataset-name longbench_v2 --sharegpt-context-len 9 --bad-lines skip", &[]);
 }
 
 #[test]

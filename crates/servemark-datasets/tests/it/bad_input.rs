@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use servemark_core::DatasetError;
 use servemark_datasets::{
-    BadLine, CustomSpec, DatasetSpec, Draw, OpenaiSpec, RandomSpec, ShareGptSpec, Source,
+    AgenticTraceSpec, BadLine, CustomSpec, DatasetSpec, Draw, LongBenchSpec, OpenaiSpec,
+    RandomSpec, ShareGptSpec, Source, SpeedBenchSpec,
 };
 use servemark_rng::RandomState;
 use tempfile::NamedTempFile;
@@ -15,16 +16,34 @@ use crate::{draw, tokenizer};
 /// The ways to read a file.
 #[derive(Clone, Copy)]
 enum As {
+    AgenticTrace,
     Custom,
     CustomSkipping,
+    LongBench,
     Openai,
     Random,
     Sharegpt,
+    SpeedBench,
 }
 
 impl As {
     fn spec(self, path: Option<PathBuf>) -> DatasetSpec {
         match self {
+            Self::AgenticTrace => {
+                let mut spec = AgenticTraceSpec::default();
+                spec.path = path;
+                DatasetSpec::AgenticTrace(spec)
+            }
+            Self::LongBench => {
+                let mut spec = LongBenchSpec::default();
+                spec.path = path;
+                DatasetSpec::LongBenchV2(spec)
+            }
+            Self::SpeedBench => {
+                let mut spec = SpeedBenchSpec::default();
+                spec.path = path;
+                DatasetSpec::SpeedBench(spec)
+            }
             Self::Custom | Self::CustomSkipping => {
                 let mut spec = CustomSpec::default();
                 spec.path = path;
@@ -110,19 +129,22 @@ fn a_line_that_is_no_json_is_named() {
 #[test]
 fn an_array_that_is_no_json_is_named() {
     let text = format!("[\n{TALK},\n{{broken\n]");
-    let expected = "FILE:3: key must be a string at line 3 column 2";
+    let expected = "FILE:3: key must be a string at column 2";
     fails(As::Sharegpt, &text, expected);
     fails(As::Random, &text, expected);
-    fails(As::Sharegpt, TALK, "FILE:1: invalid type: map, expected a sequence at line 1 column 0");
-    fails(As::Sharegpt, "", "FILE:1: EOF while parsing a value at line 1 column 0");
+    fails(As::Sharegpt, TALK, "FILE:1: expected a JSON array");
+    fails(As::Sharegpt, "", "FILE:1: expected a JSON array");
+    fails(As::Sharegpt, format!("[{TALK},\n{TALK}"), "FILE:2: the JSON array is not closed");
 }
 
 #[test]
 fn a_file_that_is_no_text_is_named() {
-    let mut text = format!("{TALK}\n").into_bytes();
-    text.extend(b"\"\xff\"");
-    for reading in [As::Custom, As::Openai, As::Random, As::Sharegpt] {
-        fails(reading, &text, "FILE:2: not UTF-8");
+    let text = |before: &str| [before.as_bytes(), b"\"\xff\"]"].concat();
+    for reading in [As::Custom, As::Openai] {
+        fails(reading, text(&format!("{TALK}\n")), "FILE:2: not UTF-8");
+    }
+    for reading in [As::Random, As::Sharegpt] {
+        fails(reading, text(&format!("[{TALK},\n")), "FILE:2: not UTF-8");
     }
 }
 
@@ -161,6 +183,39 @@ fn a_chat_request_of_the_wrong_shape_is_named() {
         "the data set openai counts the tokens of rendered messages, and this tokenizer has no \
          chat template; give a tokenizer that has one (--tokenizer DIR)",
     );
+}
+
+#[test]
+fn a_question_of_the_wrong_shape_is_named() {
+    let question = r#"{"context": "c", "question": "q", "choice_A": "a", "choice_B": "b""#;
+    let whole = format!("{question}, \"choice_C\": \"c\", \"choice_D\": \"d\"}}");
+    let expected = "FILE:2: \"choice_C\" is missing or no text";
+    fails(As::LongBench, format!("{whole}\n{question}}}"), expected);
+    fails(As::LongBench, format!("[{whole},\n{question}, \"choice_C\": 1}}]"), expected);
+    fails(As::LongBench, format!("{whole}\n1"), "FILE:2: expected a JSON object");
+}
+
+#[test]
+fn a_prompt_of_speed_bench_of_the_wrong_shape_is_named() {
+    fails(As::SpeedBench, "{}\n\n{\"turns\": 1}", "FILE:3: \"turns\" is no array");
+    fails(As::SpeedBench, r#"{"turns": [1]}"#, "FILE:1: the first turn is no text");
+    let nothing = "the data set gave no request at all: no line has \"turns\"";
+    fails(As::SpeedBench, r#"{"turns": []}"#, nothing);
+}
+
+#[test]
+fn a_trace_of_the_wrong_shape_is_named() {
+    let trace = |turn: &str| format!("{{\"conversations\": [[],\n[{turn}]]}}");
+    let wrong = "FILE:2: a message has no \"role\" or no \"content\"";
+    fails(As::AgenticTrace, trace(r#"{"messages": [{"role": "user"}]}"#), wrong);
+    fails(As::AgenticTrace, trace(r#"{"messages": [1]}"#), wrong);
+    fails(As::AgenticTrace, trace(r#"{"messages": 1}"#), "FILE:2: \"messages\" is no array");
+    let nothing = "the data set gave no request at all: no conversation of the file has a turn \
+         with messages";
+    fails(As::AgenticTrace, trace(""), nothing);
+    fails(As::AgenticTrace, "{}", nothing);
+    let broken = "FILE:1: key must be a string at line 1 column 2";
+    fails(As::AgenticTrace, "{broken", broken);
 }
 
 #[test]

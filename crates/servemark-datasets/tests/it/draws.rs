@@ -1,7 +1,11 @@
 //! What recorded rows cannot show: the state that a draw leaves, zero lengths, and the trait.
 
-use servemark_core::{DrawContext, NoProgress, Prompt};
-use servemark_datasets::{DatasetSpec, PromptForm, RandomSpec, Source};
+use std::num::NonZero;
+
+use servemark_core::{DrawContext, NoProgress, Prompt, Sample, Session, SpecialTokens, Tokenizer};
+use servemark_datasets::{
+    Counting, DatasetSpec, GroupOrder, PromptForm, RandomSpec, SharedPrefixSpec, Source,
+};
 use servemark_rng::RandomState;
 
 use crate::{draw, tokenizer};
@@ -46,6 +50,60 @@ fn a_text_has_at_least_one_token() {
     zero_lengths(PromptForm::Text, "gpt2", " Department", 1);
 }
 
+/// Two groups of two conversations of two turns, in order.
+fn shared_prefix() -> SharedPrefixSpec {
+    let mut spec = SharedPrefixSpec::default();
+    let two = NonZero::new(2).unwrap();
+    (spec.groups, spec.prompts_per_group, spec.turns) = (two, two, two);
+    (spec.system_tokens, spec.question_tokens, spec.output_tokens) = (9, 5, 3);
+    spec.order = GroupOrder::Drawn;
+    spec
+}
+
+fn sessions_of(spec: SharedPrefixSpec) -> Vec<Session> {
+    let spec = DatasetSpec::GeneratedSharedPrefix(spec);
+    draw(&spec, 1, tokenizer("gpt2"), &mut RandomState::seeded(3)).unwrap().sessions
+}
+
+#[test]
+fn every_turn_of_a_group_carries_its_routing_key() {
+    assert!(sessions_of(shared_prefix())[0].first.headers.is_empty());
+    let mut spec = shared_prefix();
+    spec.routing_run = Some("0a1b2c3d_20260102030405".to_owned());
+    let sessions = sessions_of(spec);
+    for (session, group) in sessions.iter().zip([0, 0, 1, 1]) {
+        let key = format!("0a1b2c3d_20260102030405_{group}");
+        let expected = [("X-SMG-Routing-Key".to_owned(), key)];
+        assert!(session.samples().all(|sample| sample.headers == expected), "{session:?}");
+    }
+    assert_eq!(sessions.len(), 4);
+}
+
+#[test]
+fn a_follow_up_is_as_long_as_its_own_text() {
+    let gpt2 = tokenizer("gpt2");
+    let count =
+        |sample: &Sample| gpt2.count(&sample.prompt.text().unwrap(), SpecialTokens::Add).unwrap();
+    for session in sessions_of(shared_prefix()) {
+        assert_eq!(session.turns(), 2);
+        for sample in session.samples() {
+            assert_eq!((sample.prompt_tokens, sample.output_tokens), (count(sample), 3));
+        }
+    }
+    let mut spec = shared_prefix();
+    spec.counting = Counting::Skipped;
+    let sessions = sessions_of(spec);
+    assert!(sessions.iter().flat_map(Session::samples).all(|sample| sample.prompt_tokens == 1));
+}
+
+#[test]
+fn a_summary_counts_every_turn_and_prints_first_turns() {
+    let spec = DatasetSpec::GeneratedSharedPrefix(shared_prefix());
+    let drawn = draw(&spec, 1, tokenizer("gpt2"), &mut RandomState::seeded(3)).unwrap();
+    assert_eq!((drawn.summary.requests, drawn.summary.output_tokens), (4, 24));
+    assert!(drawn.summary.to_string().contains("\nTotal output tokens: 12\n"));
+}
+
 #[test]
 fn the_trait_gives_the_same_samples() {
     let spec = from_vocabulary(30, 5, PromptForm::Text);
@@ -66,6 +124,7 @@ fn a_plan_holds_every_knob() {
     for json in [
         r#"{"dataset":"sharegpt","path":"a","shaping":{"output_tokens":9,"context_tokens":7,"prompt_suffix":"x","prompt_format":"chat_template"}}"#,
         r#"{"dataset":"custom","path":null,"on_bad_line":"skip","shaping":{"output_tokens":null,"context_tokens":null,"prompt_suffix":"","prompt_format":"raw"}}"#,
+        r#"{"dataset":"generated_shared_prefix","groups":64,"prompts_per_group":16,"turns":1,"system_tokens":2048,"question_tokens":128,"output_tokens":256,"range_ratio":1.0,"popularity":"uniform","order":"shuffled","form":"text","counting":"exact","routing_run":null}"#,
         r#"{"dataset":"openai","path":"b","on_bad_line":"fail","output_tokens":null}"#,
     ] {
         let spec: DatasetSpec = serde_json::from_str(json).unwrap();

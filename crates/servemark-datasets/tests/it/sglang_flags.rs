@@ -5,9 +5,10 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use servemark_datasets::{
-    BadLine, CustomSpec, DatasetName, DatasetSpec, FixedOutput, MooncakePrompts, MooncakeSpec,
-    OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
-    SpecError,
+    AgenticTraceSpec, BadLine, Counting, CustomSpec, DatasetName, DatasetSpec, FixedOutput,
+    GroupOrder, LongBenchSpec, MooncakePrompts, MooncakeSpec, OpenaiSpec, Popularity, PromptForm,
+    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, SharedPrefixSpec, Source,
+    SpecError, SpeedBenchCategory, SpeedBenchSpec, ZipfAlpha,
 };
 
 use crate::fixture;
@@ -42,10 +43,28 @@ impl Flags {
         let path = self.text("--dataset-path").map(fixture);
         let on_bad_line = BadLine::Skip;
         Ok(match self.name().parse()? {
+            DatasetName::AgenticTrace => {
+                let mut spec = AgenticTraceSpec::default();
+                spec.path = path;
+                spec.offset = self.number("--dataset-offset").unwrap_or(0);
+                spec.max_turns = self.number("--agentic-max-turns");
+                let output = self.number("--sharegpt-output-len").filter(|tokens| *tokens > 0);
+                spec.output_tokens = output.unwrap_or(spec.output_tokens);
+                DatasetSpec::AgenticTrace(spec)
+            }
             DatasetName::Custom => {
                 let mut spec = CustomSpec::default();
                 (spec.path, spec.on_bad_line, spec.shaping) = (path, on_bad_line, self.shaping()?);
                 DatasetSpec::Custom(spec)
+            }
+            DatasetName::GeneratedSharedPrefix => self.shared_prefix()?,
+            DatasetName::LongBenchV2 => {
+                let mut spec = LongBenchSpec::default();
+                spec.path = path;
+                let output = self.number("--sharegpt-output-len");
+                spec.output_tokens = output.unwrap_or(spec.output_tokens);
+                spec.context_tokens = self.number("--sharegpt-context-len").and_then(NonZero::new);
+                DatasetSpec::LongBenchV2(spec)
             }
             DatasetName::Mooncake => {
                 let mut spec = MooncakeSpec::default();
@@ -66,6 +85,15 @@ impl Flags {
                 (spec.path, spec.shaping) = (path, self.shaping()?);
                 DatasetSpec::Sharegpt(spec)
             }
+            DatasetName::SpeedBench => {
+                let mut spec = SpeedBenchSpec::default();
+                spec.path = path;
+                let category = self.text("--speed-bench-category");
+                spec.category = category.and_then(SpeedBenchCategory::of);
+                let output = self.number("--speed-bench-output-len");
+                spec.output_tokens = output.unwrap_or(spec.output_tokens);
+                DatasetSpec::SpeedBench(spec)
+            }
             other => panic!("{other} is built and this test does not know it"),
         })
     }
@@ -82,6 +110,32 @@ impl Flags {
         Ok(DatasetSpec::Random(spec))
     }
 
+    fn shared_prefix(&self) -> Result<DatasetSpec, SpecError> {
+        let mut spec = SharedPrefixSpec::default();
+        spec.groups = self.number("--gsp-num-groups").unwrap_or(spec.groups);
+        spec.prompts_per_group =
+            self.number("--gsp-prompts-per-group").unwrap_or(spec.prompts_per_group);
+        spec.turns = self.number("--gsp-num-turns").unwrap_or(spec.turns);
+        spec.system_tokens = self.number("--gsp-system-prompt-len").unwrap_or(spec.system_tokens);
+        spec.question_tokens = self.number("--gsp-question-len").unwrap_or(spec.question_tokens);
+        spec.output_tokens = self.number("--gsp-output-len").unwrap_or(spec.output_tokens);
+        spec.range_ratio = RangeRatio::new(self.number("--gsp-range-ratio").unwrap_or(1.0))?;
+        if let Some(alpha) = self.number("--gsp-zipf-alpha") {
+            let seed = self.number("--seed").unwrap_or(42);
+            spec.popularity = Popularity::Zipf { alpha: ZipfAlpha::new(alpha)?, seed };
+        }
+        if self.has("--gsp-ordered") {
+            spec.order = GroupOrder::Drawn;
+        }
+        if self.has("--gsp-fast-prepare") {
+            spec.counting = Counting::Skipped;
+        }
+        if self.has("--tokenize-prompt") {
+            spec.form = PromptForm::TokenIds;
+        }
+        Ok(DatasetSpec::GeneratedSharedPrefix(spec))
+    }
+
     fn shaping(&self) -> Result<Shaping, SpecError> {
         let mut shaping = Shaping::default();
         let output = self.number("--sharegpt-output-len");
@@ -95,8 +149,9 @@ impl Flags {
     }
 
     fn text(&self, flag: &str) -> Option<&str> {
-        let at = self.argv.iter().position(|word| word == flag)?;
-        Some(&self.argv[at + 1])
+        let joined = self.argv.iter().find_map(|word| word.strip_prefix(flag)?.strip_prefix('='));
+        let at = || self.argv.iter().position(|word| word == flag);
+        joined.or_else(|| Some(self.argv[at()? + 1].as_str()))
     }
 
     pub(crate) fn number<T: FromStr>(&self, flag: &str) -> Option<T> {

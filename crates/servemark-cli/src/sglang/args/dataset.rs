@@ -43,9 +43,23 @@ pub(in crate::sglang) struct DatasetArgs {
     /// Render each prompt of sharegpt and custom with the tokenizer's chat template
     #[arg(long)]
     pub(in crate::sglang) apply_chat_template: bool,
-    /// Send token ids instead of text; for random and random-ids with --backend sglang
+    /// Send token ids instead of text; for random, random-ids and generated-shared-prefix with
+    /// --backend sglang
     #[arg(long)]
     pub(in crate::sglang) tokenize_prompt: bool,
+    /// With which conversation of agentic-trace to begin; those before it come last
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::sglang) dataset_offset: i64,
+    /// The most turns of each conversation of agentic-trace; by default all
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) agentic_max_turns: Option<i64>,
+    /// Only prompts of speed-bench of this category
+    #[arg(long, value_name = "NAME",
+          value_parser = PossibleValuesParser::new(["low_entropy", "mixed", "high_entropy"]))]
+    pub(in crate::sglang) speed_bench_category: Option<String>,
+    /// The output length of every request of speed-bench
+    #[arg(long, value_name = "TOKENS", default_value = "512", value_parser = python::int)]
+    pub(in crate::sglang) speed_bench_output_len: i64,
 }
 
 /// The peer's names, which its message about a wrong one lists, and ours, which it does not.

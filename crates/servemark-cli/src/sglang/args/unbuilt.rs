@@ -18,10 +18,7 @@ pub(in crate::sglang) struct Unbuilt {
 /// What a flag takes.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    Choice(&'static [&'static str]),
-    Float,
     Int,
-    PositiveFloat,
     Switch,
     Text,
 }
@@ -69,10 +66,7 @@ impl Kind {
     fn of(self, arg: Arg) -> Arg {
         match self {
             Self::Switch => arg.action(ArgAction::SetTrue),
-            Self::Choice(choices) => arg.value_parser(choices.to_vec()),
-            Self::Float => arg.value_parser(python::float),
             Self::Int => arg.value_parser(python::int),
-            Self::PositiveFloat => arg.value_parser(python::finite_positive_float),
             Self::Text => arg,
         }
     }
@@ -86,44 +80,16 @@ const fn int(flag: &'static str, default: &'static str) -> Unbuilt {
     Unbuilt::new(flag, Kind::Int, Some(default))
 }
 
-const fn float(flag: &'static str, default: &'static str) -> Unbuilt {
-    Unbuilt::new(flag, Kind::Float, Some(default))
-}
-
 const fn text(flag: &'static str, default: Option<&'static str>) -> Unbuilt {
     Unbuilt::new(flag, Kind::Text, default)
 }
 
-const fn choice(
-    flag: &'static str,
-    choices: &'static [&'static str],
-    default: Option<&'static str>,
-) -> Unbuilt {
-    Unbuilt::new(flag, Kind::Choice(choices), default)
-}
-
 /// Every flag that is known and not built.
 pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
-    int("--dataset-offset", "0"),
-    Unbuilt::new("--agentic-max-turns", Kind::Int, None),
-    choice("--speed-bench-category", &["low_entropy", "mixed", "high_entropy"], None),
-    int("--speed-bench-output-len", "512"),
     int("--image-count", "1"),
     text("--image-resolution", Some("1080p")),
     switch("--random-image-count"),
     text("--image-format", Some("jpeg")),
     text("--image-content", Some("random")),
     switch("--print-requests").hint("; the run log holds every request"),
-    int("--gsp-num-groups", "64"),
-    int("--gsp-prompts-per-group", "16"),
-    int("--gsp-system-prompt-len", "2048"),
-    int("--gsp-question-len", "128"),
-    int("--gsp-output-len", "256"),
-    float("--gsp-range-ratio", "1.0"),
-    switch("--gsp-fast-prepare"),
-    switch("--gsp-send-routing-key"),
-    int("--gsp-num-turns", "1"),
-    switch("--gsp-ordered"),
-    choice("--gsp-group-distribution", &["uniform", "zipf"], Some("uniform")),
-    Unbuilt::new("--gsp-zipf-alpha", Kind::PositiveFloat, None),
 ];

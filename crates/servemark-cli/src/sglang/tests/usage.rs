@@ -8,7 +8,7 @@ use crate::sglang::names::{EXCLUSIVE, PEER};
 use crate::sglang::parse;
 
 /// Where we differ on purpose: the command line, what we say, and why.
-const DIFFERENCES: [(&str, Option<&str>); 5] = [
+const DIFFERENCES: [(&str, Option<&str>); 4] = [
     // The Python client hands these to another client, which lacks them; ours is the only one.
     (
         "--rust-client --backend trt",
@@ -16,11 +16,6 @@ const DIFFERENCES: [(&str, Option<&str>); 5] = [
     ),
     ("--rust-client --dataset-name image", Some("--dataset-name image is not built yet")),
     ("--rust-client --cache-report --profile-by-stage", None),
-    // The peer accepts these and sends as told; we have not built what they ask for.
-    (
-        "--gsp-group-distribution zipf --gsp-zipf-alpha 1.2",
-        Some("--gsp-group-distribution zipf is not built yet"),
-    ),
     // The peer crashes after its first request.
     (
         "--request-rate -1",

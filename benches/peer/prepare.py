@@ -1,0 +1,46 @@
+"""Prepares a data set with SGLang's own client, and prints what that cost.
+
+usage: python prepare.py WHEEL FLAG...
+WHEEL is the folder into which the wheel sglang 0.5.23 was unpacked; fixtures/SOURCES.md says which
+packages it needs. The last line printed is JSON: requests, draw_s, bodies_s, peak_mib.
+"""
+
+import json
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "fixtures/record"))
+
+import client
+
+
+def main():
+    with tempfile.TemporaryDirectory() as home:
+        # Nothing may come from a cache of an earlier run.
+        os.environ["HOME"] = home
+        serving = client.load(sys.argv[1])
+        import numpy
+
+        args = client.parse(serving, sys.argv[2:])
+        serving.set_global_args(args)
+        random.seed(args.seed)
+        numpy.random.seed(args.seed)
+        tokenizer = serving.get_tokenizer(args.tokenizer)
+        begun = time.perf_counter()
+        rows = serving.get_dataset(args, tokenizer, args.model)
+        draw_s = time.perf_counter() - begun
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print()
+    print(
+        json.dumps(
+            {"requests": len(rows), "draw_s": draw_s, "bodies_s": None, "peak_mib": peak_mib}
+        )
+    )
+
+
+main()

@@ -1,0 +1,26 @@
+//! How long data sets take to prepare and how much memory that needs: the preparation study's
+//! program.
+
+use std::io::{Write, stderr, stdout};
+
+use anyhow::Context;
+use servemark_benches::prepare::{Options, measure, prepare, write_report};
+
+fn main() -> anyhow::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|first| first == CHILD) {
+        let figures = prepare(&args[1..])?;
+        return Ok(writeln!(stdout(), "{}", serde_json::to_string(&figures)?)?);
+    }
+    let options = Options::parse(args)?;
+    let program = std::env::current_exe().context("cannot find this program again")?;
+    let study = measure(&options, &[program.as_os_str(), CHILD.as_ref()], |step| {
+        // Whoever closed the screen does not want to know.
+        let _ = writeln!(stderr(), "{step}");
+    })?;
+    Ok(write_report(&study, &mut stdout().lock())?)
+}
+
+/// With this word the program prepares one data set and prints its figures: every one has a process
+/// of its own, because the most memory that a process ever had never falls.
+const CHILD: &str = "--child";

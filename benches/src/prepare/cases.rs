@@ -1,0 +1,50 @@
+//! What is prepared.
+
+use super::Inputs;
+
+/// A data set to prepare.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Case {
+    /// What the table calls it.
+    pub name: &'static str,
+    /// Its command line, for both clients. No value of it has a blank.
+    pub argv: fn(&Inputs) -> anyhow::Result<String>,
+}
+
+/// All cases, in the order of the table.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "1,000,000 random-ids prompts of 16 tokens, as text",
+        argv: |inputs| Ok(random_ids(inputs)),
+    },
+    Case {
+        name: "1,000,000 random-ids prompts of 16 tokens, as ids",
+        argv: |inputs| Ok(random_ids(inputs) + " --tokenize-prompt"),
+    },
+    Case {
+        name: "10,000 prompts of a ShareGPT file of 500 MB",
+        argv: |inputs| {
+            let path = inputs.sharegpt(500_000_000)?;
+            let prompts = inputs.scaled(10_000);
+            Ok(format!("{QWEN} --dataset-path {} --num-prompts {prompts}", path.display()))
+        },
+    },
+    Case {
+        name: "1,024 shared-prefix prompts of 64 groups",
+        argv: |inputs| {
+            let prompts = inputs.scaled(16);
+            let gsp = "--dataset-name generated-shared-prefix --gsp-prompts-per-group";
+            Ok(format!("{QWEN} {gsp} {prompts}"))
+        },
+    },
+];
+
+fn random_ids(inputs: &Inputs) -> String {
+    let lengths = "--random-input-len 16 --random-output-len 16 --random-range-ratio 1.0";
+    let prompts = inputs.scaled(1_000_000);
+    format!("{QWEN} --dataset-name random-ids --num-prompts {prompts} {lengths}")
+}
+
+const QWEN: &str =
+    concat!("--tokenizer ", env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/qwen2.5");

@@ -1,0 +1,108 @@
+//! The files that cases read, made when they are needed.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use servemark::rng::PythonRandom;
+
+/// Where the cases' files are, and how large the cases are.
+#[derive(Debug)]
+pub struct Inputs {
+    folder: PathBuf,
+    scale: f64,
+}
+
+impl Inputs {
+    /// Files of this folder, which is made if it is not there.
+    pub fn new(folder: PathBuf, scale: f64) -> anyhow::Result<Self> {
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(Self { folder, scale })
+    }
+
+    /// A case's number at this study's scale, one at least.
+    #[expect(clippy::cast_sign_loss, reason = "a scale is positive")]
+    pub fn scaled(&self, number: usize) -> usize {
+        ((number as f64 * self.scale) as usize).max(1)
+    }
+
+    /// A file in ShareGPT's layout of about so many bytes: conversations of two to eight turns of
+    /// five to three hundred words.
+    pub fn sharegpt(&self, bytes: usize) -> anyhow::Result<PathBuf> {
+        let bytes = self.scaled(bytes);
+        self.file(&format!("sharegpt_{bytes}.json"), |file| write_conversations(file, bytes))
+    }
+
+    /// A file of the folder, written by `write` if it is not there yet.
+    pub fn file(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<PathBuf> {
+        let path = self.folder.join(name);
+        if path.exists() {
+            return Ok(path);
+        }
+        let partial = path.with_extension("part");
+        let mut file = BufWriter::new(File::create(&partial)?);
+        write(&mut file)?;
+        file.into_inner()?.sync_all()?;
+        fs::rename(partial, &path)?;
+        Ok(path)
+    }
+}
+
+fn write_conversations(file: &mut dyn Write, bytes: usize) -> anyhow::Result<()> {
+    let mut random = PythonRandom::seeded(1);
+    let mut written = 0;
+    while written < bytes {
+        let conversation = conversation(&mut random);
+        let separator = if written == 0 { "[" } else { ",\n" };
+        write!(file, "{separator}{conversation}")?;
+        written += separator.len() + conversation.len();
+    }
+    Ok(writeln!(file, "]")?)
+}
+
+fn conversation(random: &mut PythonRandom) -> String {
+    let pairs = 1 + random.randbelow(4).unwrap_or(0);
+    let speakers = (0..pairs).flat_map(|_| ["human", "gpt"]);
+    let turns: Vec<String> =
+        speakers.map(|from| format!(r#"{{"from":"{from}","value":"{}"}}"#, text(random))).collect();
+    format!(r#"{{"id":"{:08x}","conversations":[{}]}}"#, random.getrandbits(32), turns.join(","))
+}
+
+fn text(random: &mut PythonRandom) -> String {
+    let count = 5 + random.randbelow(296).unwrap_or(0) as usize;
+    let words: Vec<&str> =
+        random.choices(&WORDS, count).unwrap_or_default().into_iter().copied().collect();
+    words.join(" ")
+}
+
+const WORDS: [&str; 24] = [
+    "the",
+    "model",
+    "of",
+    "a",
+    "request",
+    "and",
+    "its",
+    "answer",
+    "to",
+    "measure",
+    "in",
+    "time",
+    "tokens",
+    "is",
+    "that",
+    "server",
+    "for",
+    "what",
+    "throughput",
+    "how",
+    "\\\"quoted\\\"",
+    "naïve",
+    "line\\nbreak",
+    "latency",
+];

@@ -1,0 +1,116 @@
+//! The study's command line.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+/// What the study is asked for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// Only the cases whose names hold one of these words; all where there is none.
+    pub only: Vec<String>,
+    /// How large the cases are, as a share of their full size.
+    pub scale: f64,
+    /// Where the cases' files are made.
+    pub folder: PathBuf,
+    /// SGLang's client, if it does the same work.
+    pub peer: Option<Peer>,
+}
+
+/// SGLang's client.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Peer {
+    /// A Python that has what the client needs.
+    pub python: PathBuf,
+    /// The folder into which the wheel was unpacked.
+    pub wheel: PathBuf,
+}
+
+impl Options {
+    /// Reads a command line, without the program's name.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> anyhow::Result<Self> {
+        let mut options = Self::default();
+        let (mut python, mut wheel) = (None, None);
+        let mut args = args.into_iter();
+        while let Some(flag) = args.next() {
+            let mut value =
+                || args.next().with_context(|| format!("{flag} needs a value; {USAGE}"));
+            match flag.as_str() {
+                "--folder" => options.folder = value()?.into(),
+                "--only" => options.only.push(value()?),
+                "--python" => python = Some(value()?.into()),
+                "--scale" => options.scale = scale(&value()?)?,
+                "--wheel" => wheel = Some(value()?.into()),
+                _ => bail!("there is no flag {flag}; {USAGE}"),
+            }
+        }
+        options.peer = match (python, wheel) {
+            (Some(python), Some(wheel)) => Some(Peer { python, wheel }),
+            (None, None) => None,
+            _ => bail!("--python and --wheel need each other; {USAGE}"),
+        };
+        Ok(options)
+    }
+
+    /// Whether a case is wanted.
+    pub fn asks_for(&self, case: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|word| case.contains(word))
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let folder = std::env::temp_dir().join("servemark-prepare");
+        Self { only: Vec::new(), scale: 1.0, folder, peer: None }
+    }
+}
+
+impl Peer {
+    /// The program to which a case's command line is added.
+    pub fn command(&self) -> [&OsStr; 3] {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peer/prepare.py");
+        [self.python.as_os_str(), script.as_ref(), self.wheel.as_os_str()]
+    }
+}
+
+fn scale(text: &str) -> anyhow::Result<f64> {
+    let scale = text.parse().ok().filter(|scale: &f64| scale.is_finite() && *scale > 0.0);
+    scale.with_context(|| format!("--scale must be a number above 0, not {text}; {USAGE}"))
+}
+
+const USAGE: &str = "usage: prepare [--only WORD] [--scale 1.0] [--folder DIR] [--python PYTHON \
+    --wheel DIR]";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> anyhow::Result<Options> {
+        Options::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[track_caller]
+    fn refused(line: &str, message: &str) {
+        let error = parse(line).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_given_is_the_default() {
+        assert_eq!(parse("").unwrap(), Options::default());
+        let options = parse("--only random --scale 0.5 --python p --wheel w").unwrap();
+        assert!(options.asks_for("5 random-ids") && !options.asks_for("images"));
+        assert_eq!(options.peer, Some(Peer { python: "p".into(), wheel: "w".into() }));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        refused("--only", "--only needs a value; usage: prepare");
+        refused("--scale 0", "--scale must be a number above 0, not 0");
+        refused("--python p", "--python and --wheel need each other");
+        refused("--fast", "there is no flag --fast");
+    }
+}

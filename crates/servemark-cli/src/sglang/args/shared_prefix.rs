@@ -1,0 +1,49 @@
+//! Groups of prompts that begin alike.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data set generated-shared-prefix")]
+#[expect(clippy::struct_field_names, reason = "the peer's flags, one to one")]
+pub(in crate::sglang) struct SharedPrefixArgs {
+    /// How many system prompts there are
+    #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
+    pub(in crate::sglang) gsp_num_groups: i64,
+    /// How many prompts there are for each; --num-prompts does not count here
+    #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
+    pub(in crate::sglang) gsp_prompts_per_group: i64,
+    /// The longest system prompt
+    #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
+    pub(in crate::sglang) gsp_system_prompt_len: i64,
+    /// The longest question behind it
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    pub(in crate::sglang) gsp_question_len: i64,
+    /// The longest output
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    pub(in crate::sglang) gsp_output_len: i64,
+    /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
+    #[arg(long, value_name = "SHARE", default_value = "1.0", value_parser = python::float)]
+    pub(in crate::sglang) gsp_range_ratio: f64,
+    /// Do not tokenize prompts to know their lengths; each counts as one token
+    #[arg(long)]
+    pub(in crate::sglang) gsp_fast_prepare: bool,
+    /// Send the header X-SMG-Routing-Key, which keeps a group on one server
+    #[arg(long)]
+    pub(in crate::sglang) gsp_send_routing_key: bool,
+    /// How many questions a conversation asks; more than one needs a chat backend
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::sglang) gsp_num_turns: i64,
+    /// Send one group after the other instead of all in random order
+    #[arg(long)]
+    pub(in crate::sglang) gsp_ordered: bool,
+    /// How often each group is met: uniform, or zipf with --gsp-zipf-alpha
+    #[arg(long, value_name = "NAME", default_value = "uniform",
+          value_parser = PossibleValuesParser::new(["uniform", "zipf"]))]
+    pub(in crate::sglang) gsp_group_distribution: String,
+    /// The exponent of zipf: the group of rank k is met in proportion to 1/k^ALPHA
+    #[arg(long, value_name = "ALPHA", value_parser = python::finite_positive_float)]
+    pub(in crate::sglang) gsp_zipf_alpha: Option<f64>,
+}

@@ -1,0 +1,47 @@
+//! Groups of prompts that begin alike.
+
+use std::num::NonZero;
+
+use servemark_datasets::{
+    Counting, GroupOrder, Popularity, RangeRatio, SharedPrefixSpec, ZipfAlpha,
+};
+
+use super::args::{DatasetArgs, SharedPrefixArgs};
+use super::dataset::{form, seed};
+use super::number::{at_least, refused};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+/// The groups with their knobs.
+pub(super) fn spec(
+    args: &SharedPrefixArgs,
+    dataset: &DatasetArgs,
+    environment: &Environment,
+) -> Result<SharedPrefixSpec, CliError> {
+    let mut spec = SharedPrefixSpec::default();
+    spec.groups = several("--gsp-num-groups", args.gsp_num_groups)?;
+    spec.prompts_per_group = several("--gsp-prompts-per-group", args.gsp_prompts_per_group)?;
+    spec.turns = several("--gsp-num-turns", args.gsp_num_turns)?;
+    spec.system_tokens = at_least("--gsp-system-prompt-len", 0, args.gsp_system_prompt_len)?;
+    spec.question_tokens = at_least("--gsp-question-len", 0, args.gsp_question_len)?;
+    spec.output_tokens = at_least("--gsp-output-len", 0, args.gsp_output_len)?;
+    let ratio = RangeRatio::new(args.gsp_range_ratio);
+    spec.range_ratio = ratio.map_err(refused("--gsp-range-ratio"))?;
+    spec.popularity = popularity(args, seed(dataset)?)?;
+    spec.order = if args.gsp_ordered { GroupOrder::Drawn } else { GroupOrder::Shuffled };
+    spec.form = form(dataset);
+    spec.counting = if args.gsp_fast_prepare { Counting::Skipped } else { Counting::Exact };
+    spec.routing_run = args.gsp_send_routing_key.then(|| environment.run_name());
+    Ok(spec)
+}
+
+fn popularity(args: &SharedPrefixArgs, seed: u32) -> Result<Popularity, CliError> {
+    let Some(alpha) = args.gsp_zipf_alpha else { return Ok(Popularity::Uniform) };
+    let alpha = ZipfAlpha::new(alpha).map_err(refused("--gsp-zipf-alpha"))?;
+    Ok(Popularity::Zipf { alpha, seed })
+}
+
+fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
+    let count: u32 = at_least(flag, 1, count)?;
+    Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
+}

@@ -1,0 +1,280 @@
+//! The elements of a file that is one JSON array, read a block at a time: a file of any size is
+//! never held as a whole. It knows nothing of what the elements mean.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+use servemark_core::{DatasetError, NoProgress, Progress, Task, parallel};
+
+use crate::{python_json, text_file};
+
+/// What `take` makes of each element, on all cores. It may make nothing of one, and an error of
+/// its names the line in which the element begins.
+pub(crate) fn read<T: Send>(
+    path: &Path,
+    progress: &dyn Progress,
+    take: impl Fn(Value) -> Result<Option<T>, String> + Sync,
+) -> Result<Vec<T>, DatasetError> {
+    let unreadable = |source| DatasetError::Read { path: path.to_owned(), source };
+    let malformed = |Fault { line, reason }| text_file::malformed(path, line, reason);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let blocks = file.metadata().map_err(unreadable)?.len().div_ceil(BLOCK);
+    let task = Task::begin(progress, "reading conversations", blocks);
+    let (mut splitter, mut block, mut taken) = (Splitter::default(), Vec::new(), Vec::new());
+    while file.by_ref().take(BLOCK).read_to_end(&mut block).map_err(unreadable)? > 0 {
+        let elements = splitter.feed(&block);
+        for made in parallel::map("", &elements, &NoProgress, |element| element.take(&take)) {
+            taken.extend(made.map_err(malformed)?);
+        }
+        block.clear();
+        task.advance(1);
+    }
+    splitter.end().map_err(malformed)?;
+    Ok(taken)
+}
+
+/// Whether a file begins as an array does.
+pub(crate) fn begins(path: &Path) -> Result<bool, DatasetError> {
+    let unreadable = |source| DatasetError::Read { path: path.to_owned(), source };
+    let file = BufReader::new(File::open(path).map_err(unreadable)?);
+    let first = file.bytes().find(|byte| !matches!(byte, Ok(byte) if byte.is_ascii_whitespace()));
+    Ok(first.transpose().map_err(unreadable)? == Some(b'['))
+}
+
+/// An element of the array.
+#[derive(Debug, Eq, PartialEq)]
+struct Element {
+    /// The line in which it begins, from one.
+    line: usize,
+    text: Vec<u8>,
+}
+
+/// What is wrong, and in which line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Fault {
+    line: usize,
+    reason: String,
+}
+
+impl Element {
+    fn take<T>(
+        &self,
+        take: &impl Fn(Value) -> Result<Option<T>, String>,
+    ) -> Result<Option<T>, Fault> {
+        take(self.value()?).map_err(|reason| Fault { line: self.line, reason })
+    }
+
+    fn value(&self) -> Result<Value, Fault> {
+        let text = std::str::from_utf8(&self.text).map_err(|error| {
+            let lines = self.text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n');
+            Fault { line: self.line + lines.count(), reason: "not UTF-8".to_owned() }
+        })?;
+        python_json::parse(text).map_err(|error| Fault {
+            line: self.line + error.line().saturating_sub(1),
+            reason: python_json::without_line(&error),
+        })
+    }
+}
+
+/// Splits an array into its elements without understanding them.
+#[derive(Debug, Default)]
+struct Splitter {
+    stage: Stage,
+    /// Lines that are over.
+    lines: usize,
+    /// The element that is being read, if one has begun.
+    element: Option<Element>,
+    /// How many brackets of that element are open.
+    depth: usize,
+    quoted: Quoted,
+    /// How many elements are over.
+    elements: usize,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// Before the array.
+    #[default]
+    Before,
+    Inside,
+    /// Behind the array.
+    Behind,
+    Broken(Fault),
+}
+
+/// Where in a string a byte stands.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Quoted {
+    #[default]
+    No,
+    Yes,
+    /// Behind a backslash.
+    Escaped,
+}
+
+impl Quoted {
+    fn behind(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::No, b'"') | (Self::Escaped, _) => Self::Yes,
+            (Self::Yes, b'"') => Self::No,
+            (Self::Yes, b'\\') => Self::Escaped,
+            (same, _) => same,
+        }
+    }
+}
+
+/// What a byte is to the elements.
+enum Place {
+    Within,
+    Between,
+    End,
+}
+
+impl Splitter {
+    /// The elements that end in the next block.
+    fn feed(&mut self, block: &[u8]) -> Vec<Element> {
+        let mut ended = Vec::new();
+        let mut start = 0;
+        for (at, byte) in block.iter().copied().enumerate() {
+            match self.place(byte) {
+                Place::Within => {}
+                Place::Between => start = at + 1,
+                Place::End => {
+                    ended.extend(self.finish(&block[start..at]));
+                    start = at + 1;
+                }
+            }
+            self.lines += usize::from(byte == b'\n');
+        }
+        if let Some(element) = &mut self.element {
+            element.text.extend_from_slice(&block[start..]);
+        }
+        ended
+    }
+
+    /// What is wrong with the whole, when there is nothing more to read.
+    fn end(self) -> Result<(), Fault> {
+        let line = self.lines + 1;
+        let reason = match (self.stage, self.element) {
+            (Stage::Behind, _) => return Ok(()),
+            (Stage::Broken(fault), _) => return Err(fault),
+            (Stage::Before, _) => NO_ARRAY,
+            (Stage::Inside, None) => UNCLOSED,
+            (Stage::Inside, Some(element)) => {
+                element.value()?;
+                UNCLOSED
+            }
+        };
+        Err(Fault { line, reason: reason.to_owned() })
+    }
+
+    fn place(&mut self, byte: u8) -> Place {
+        let is_blank = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        match self.stage {
+            Stage::Inside => return self.place_inside(byte, is_blank),
+            Stage::Before if byte == b'[' => self.stage = Stage::Inside,
+            Stage::Before if !is_blank => self.fail(NO_ARRAY),
+            Stage::Behind if !is_blank => self.fail("there is more behind the array"),
+            Stage::Before | Stage::Behind | Stage::Broken(_) => {}
+        }
+        Place::Between
+    }
+
+    fn place_inside(&mut self, byte: u8, is_blank: bool) -> Place {
+        let is_bare = self.quoted == Quoted::No;
+        if is_bare && self.depth == 0 && matches!(byte, b',' | b']') {
+            if byte == b']' {
+                self.stage = Stage::Behind;
+            }
+            return Place::End;
+        }
+        if is_bare && is_blank && self.element.is_none() {
+            return Place::Between;
+        }
+        if is_bare {
+            match byte {
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        self.quoted = self.quoted.behind(byte);
+        let begun = || Element { line: self.lines + 1, text: Vec::new() };
+        self.element.get_or_insert_with(begun);
+        Place::Within
+    }
+
+    /// The element whose last bytes these are. Only an empty array may lack one.
+    fn finish(&mut self, last: &[u8]) -> Option<Element> {
+        let Some(mut element) = self.element.take() else {
+            if self.elements > 0 || matches!(self.stage, Stage::Inside) {
+                self.fail("a value is missing before the comma or the bracket");
+            }
+            return None;
+        };
+        element.text.extend_from_slice(last);
+        self.elements += 1;
+        Some(element)
+    }
+
+    fn fail(&mut self, reason: &str) {
+        self.stage = Stage::Broken(Fault { line: self.lines + 1, reason: reason.to_owned() });
+    }
+}
+
+/// How much of a file is held at a time.
+const BLOCK: u64 = 16 << 20;
+
+const NO_ARRAY: &str = "expected a JSON array";
+const UNCLOSED: &str = "the JSON array is not closed";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way to cut the text in two gives the same.
+    #[track_caller]
+    fn splits(text: &str, expected: &[(usize, &str)], end: Result<(), (usize, &str)>) {
+        for cut in 0..=text.len() {
+            let (first, second) = text.as_bytes().split_at(cut);
+            let mut splitter = Splitter::default();
+            let mut elements = splitter.feed(first);
+            elements.extend(splitter.feed(second));
+            let found = elements
+                .iter()
+                .map(|element| (element.line, std::str::from_utf8(&element.text).unwrap().trim()));
+            assert!(found.eq(expected.iter().copied()), "{elements:?}");
+            let end = end.map_err(|(line, reason)| Fault { line, reason: reason.to_owned() });
+            assert_eq!(splitter.end(), end);
+        }
+    }
+
+    #[test]
+    fn elements_are_what_stands_between_commas() {
+        splits("[]", &[], Ok(()));
+        splits(" [ \n ] \n", &[], Ok(()));
+        splits("[1, \"a\",null]", &[(1, "1"), (1, "\"a\""), (1, "null")], Ok(()));
+        let nested = "[\n{\"a\": [1,\n{}]},\n\n[\"],\\\"}\", 2] ]";
+        splits(nested, &[(2, "{\"a\": [1,\n{}]}"), (5, "[\"],\\\"}\", 2]")], Ok(()));
+    }
+
+    #[test]
+    fn what_is_no_array_is_told_with_its_line() {
+        splits("", &[], Err((1, NO_ARRAY)));
+        splits("\n{}", &[], Err((2, NO_ARRAY)));
+        splits("[1,\n2", &[(1, "1")], Err((2, UNCLOSED)));
+        splits("[", &[], Err((1, UNCLOSED)));
+        splits("[1]\nx", &[(1, "1")], Err((2, "there is more behind the array")));
+        let missing = "a value is missing before the comma or the bracket";
+        splits("[1,\n]", &[(1, "1")], Err((2, missing)));
+        splits("[,1]", &[], Err((1, missing)));
+    }
+
+    #[test]
+    fn an_element_that_swallows_the_bracket_is_itself_to_blame() {
+        let broken = "key must be a string at column 2";
+        splits("[1,\n{broken\n]", &[(1, "1")], Err((2, broken)));
+    }
+}

@@ -1,0 +1,138 @@
+//! SPEED-Bench: prompts by how predictable their answers are.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    parallel,
+};
+use servemark_rng::PythonRandom;
+
+use crate::jsonl::{BadLine, Reader};
+use crate::shaping::user_message;
+use crate::{DatasetName, Draw, Summary};
+
+/// Prompts of SPEED-Bench, one JSON object a line.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct SpeedBenchSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// What to do about a line that is not JSON.
+    pub on_bad_line: BadLine,
+    /// Only prompts of this category; without it, all.
+    pub category: Option<SpeedBenchCategory>,
+    /// The output length of every request.
+    pub output_tokens: u32,
+}
+
+/// How predictable an answer is.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SpeedBenchCategory {
+    /// Hardly.
+    HighEntropy,
+    /// Well.
+    LowEntropy,
+    /// Some more, some less.
+    Mixed,
+}
+
+impl SpeedBenchCategory {
+    /// The category of a name, if there is one.
+    pub fn of(name: &str) -> Option<Self> {
+        let all = [Self::HighEntropy, Self::LowEntropy, Self::Mixed];
+        all.into_iter().find(|category| category.as_str() == name)
+    }
+
+    /// The name as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::HighEntropy => "high_entropy",
+            Self::LowEntropy => "low_entropy",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+impl Default for SpeedBenchSpec {
+    fn default() -> Self {
+        Self { path: None, on_bad_line: BadLine::Fail, category: None, output_tokens: 512 }
+    }
+}
+
+impl SpeedBenchSpec {
+    /// `count` prompts in random order; where the file has fewer, some come several times.
+    pub(crate) fn draw(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Draw, DatasetError> {
+        let hint = "pass SPEED-Bench's file of JSON lines with --dataset-path";
+        let dataset = DatasetName::SpeedBench.as_str();
+        let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset, hint })?;
+        let reader = Reader { path, on_bad_line: self.on_bad_line, limit: None };
+        let read = reader.read(|_, record| self.prompt(&record))?;
+        let chosen = choose(read.rows.len(), count, &mut context.random.python);
+        let tokenizer = context.tokenizer;
+        let sample = |prompt: &String| self.sample(prompt, tokenizer);
+        let name = "tokenizing prompts";
+        let samples = parallel::map(name, &read.rows, context.progress, sample);
+        let samples = samples.into_iter().collect::<Result<Vec<Sample>, _>>()?;
+        let drawn: Vec<Sample> = chosen.into_iter().map(|row| samples[row].clone()).collect();
+        // SGLang prints nothing of them.
+        let summary = Summary::of(DatasetName::SpeedBench, &drawn).in_lines(String::new());
+        Ok(Draw::of(drawn, summary).skipping(read.skipped))
+    }
+
+    /// The first turn of a record of the category, if it has one.
+    fn prompt(&self, record: &JsonObject) -> Result<Option<String>, String> {
+        let category = record.get("category").and_then(Value::as_str);
+        if self.category.is_some_and(|wanted| category != Some(wanted.as_str())) {
+            return Ok(None);
+        }
+        let turns = match record.get("turns") {
+            Some(turns) => turns.as_array().ok_or("\"turns\" is no array")?,
+            None => return Ok(None),
+        };
+        let text = |turn: &Value| turn.as_str().map(str::to_owned);
+        turns
+            .first()
+            .map(|turn| text(turn).ok_or("the first turn is no text".to_owned()))
+            .transpose()
+    }
+
+    /// The prompt as the model's template has it; as it is, where there is no template.
+    fn sample(&self, text: &str, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
+        let (prompt, tokens) = match tokenizer.apply_chat_template(&[user_message(text)]) {
+            Ok(rendered) => {
+                let ids = tokenizer.encode(&rendered, SpecialTokens::Omit)?;
+                (tokenizer.decode(&ids)?, ids.len() as u32)
+            }
+            Err(_) => (text.to_owned(), tokenizer.count(text, SpecialTokens::Add)?),
+        };
+        Ok(Sample::new(prompt, tokens, self.output_tokens))
+    }
+
+    /// Why no prompt was found.
+    pub(crate) fn nothing(&self) -> &'static str {
+        match self.category {
+            Some(_) => "no line of that category (--speed-bench-category) has turns",
+            None => "no line has \"turns\"",
+        }
+    }
+}
+
+/// The rows that are sent, in order.
+fn choose(rows: usize, count: usize, python: &mut PythonRandom) -> Vec<usize> {
+    if let Some(sampled) = python.sample_indices(rows, count) {
+        return sampled;
+    }
+    let mut tiled: Vec<usize> = (0..rows).cycle().take(count).collect();
+    python.shuffle(&mut tiled);
+    tiled
+}
