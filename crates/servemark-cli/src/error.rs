@@ -53,12 +53,10 @@ pub enum CliError {
     #[error("the following arguments are required: --steady-state-concurrency-ratio")]
     NoSteadyState,
     /// A part of the peer that we lack.
-    #[error("{what} is not built yet{hint}")]
+    #[error("{what} is not built yet")]
     NotBuilt {
         /// A flag with its value, or a program's name.
         what: String,
-        /// What would do, where something would.
-        hint: &'static str,
     },
     /// An argument that is no text.
     #[error("an argument is not UTF-8: {shown}")]
@@ -113,7 +111,7 @@ impl CliError {
     }
 
     pub(crate) fn not_built(what: impl Into<String>) -> Self {
-        Self::NotBuilt { what: what.into(), hint: "" }
+        Self::NotBuilt { what: what.into() }
     }
 }
 

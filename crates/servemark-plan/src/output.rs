@@ -16,6 +16,8 @@ pub struct ScoringSpec {
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
     pub cache_report: bool,
+    /// Whether every request's start and end is printed, in SGLang's words.
+    pub print_requests: bool,
     /// Whether output tokens and requests in flight are plotted, second by second.
     pub plots: bool,
     /// From which share of the peak concurrency on the run counts as steady, if its steady part is
@@ -32,6 +34,7 @@ impl Default for ScoringSpec {
             slos: Vec::new(),
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
+            print_requests: false,
             plots: false,
             steady_state: None,
             tolerated_failures: ALL_BUT_ONE,

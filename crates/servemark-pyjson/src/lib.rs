@@ -16,6 +16,7 @@
 use std::io;
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 
 /// A float as `repr` writes it: the shortest text that reads back as the same number.
@@ -52,6 +53,26 @@ pub fn quoted(text: &str) -> String {
 fn hex_escape(sign: char) -> [char; 4] {
     let digit = |number| char::from_digit(number, 16).unwrap_or('0');
     ['\\', 'x', digit(sign as u32 / 16), digit(sign as u32 % 16)]
+}
+
+/// A JSON value as the `repr` of what Python reads it as.
+pub fn literal(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) if number.is_f64() => repr(number.as_f64().unwrap_or_default()),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(literal).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(object) => {
+            let pair = |(key, value): (&String, _)| format!("{}: {}", quoted(key), literal(value));
+            format!("{{{}}}", object.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+    }
 }
 
 /// A float as `%g` writes it: six significant digits, no trailing zeros.
@@ -297,7 +318,7 @@ mod tests {
 
     #[track_caller]
     fn dumps(json: &str, text: Text, expected: &str) {
-        let value: serde_json::Value = serde_json::from_str(json).unwrap();
+        let value: Value = serde_json::from_str(json).unwrap();
         assert_eq!(to_string(&value, text).unwrap(), expected);
     }
 
@@ -350,5 +371,12 @@ mod tests {
         ] {
             assert_eq!(quoted(text), expected);
         }
+    }
+
+    #[test]
+    fn values_are_shown_as_python_shows_them() {
+        let value = serde_json::json!({"b": [1e-7, 2, -3.0], "a": null, "it's": [true, false, {}]});
+        let shown = r#"{'b': [1e-07, 2, -3.0], 'a': None, "it's": [True, False, {}]}"#;
+        assert_eq!(literal(&value), shown);
     }
 }

@@ -17,4 +17,4 @@ pub use file_name::ResultFileName;
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};
 pub use plot::ThroughputPlots;
-pub use sglang::{SglangLine, SglangOptions, SglangTable, SteadyStateLine};
+pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};

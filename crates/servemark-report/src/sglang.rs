@@ -6,10 +6,12 @@
 
 mod cache;
 mod line;
+mod requests;
 mod steady;
 mod table;
 
 pub use line::SglangLine;
+pub use requests::RequestLines;
 pub use steady::SteadyStateLine;
 pub use table::SglangTable;
 

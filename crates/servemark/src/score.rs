@@ -9,8 +9,8 @@ use servemark_core::RunLog;
 use servemark_metrics::{MetricPolicy, Metrics};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
-    GridFormat, Layout as Format, Report, ReportFormat, SglangOptions, SteadyStateLine,
-    ThroughputPlots, write_grid,
+    GridFormat, Layout as Format, Report, ReportFormat, RequestLines, SglangOptions,
+    SteadyStateLine, ThroughputPlots, write_grid,
 };
 
 use crate::ExitCode;
@@ -33,11 +33,17 @@ impl<'a> Scores<'a> {
         Self { log, scoring, sglang: OnceCell::new(), native: OnceCell::new() }
     }
 
-    /// Writes the tables that are asked for, in their order, after the plots if there are to be
-    /// any.
+    /// Writes the tables that are asked for, in their order, after the lines about each request
+    /// and the plots if there are to be any.
     pub fn write_tables(&self, out: &mut dyn Write) -> io::Result<()> {
-        let first = self.scoring.layouts.first().filter(|_| self.scoring.plots);
-        first.map_or(Ok(()), |layout| self.write(*layout, &ThroughputPlots, out))?;
+        if let Some(first) = self.scoring.layouts.first().copied() {
+            if self.scoring.print_requests {
+                self.write(first, &RequestLines, out)?;
+            }
+            if self.scoring.plots {
+                self.write(first, &ThroughputPlots, out)?;
+            }
+        }
         for layout in &self.scoring.layouts {
             let format = match layout {
                 Layout::Sglang => Format::Sglang(self.options()),

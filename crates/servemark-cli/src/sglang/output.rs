@@ -21,6 +21,7 @@ pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
     scoring.layouts.clone_from(&args.own.layout);
     scoring.cache_report = args.output.cache_report;
+    scoring.print_requests = args.output.print_requests;
     scoring.plots = args.output.plot_throughput;
     let ratio = args.own.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
     scoring.steady_state =

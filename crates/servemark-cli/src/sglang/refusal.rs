@@ -43,6 +43,10 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
             "--tokenize-prompt requires --gsp-num-turns=1",
         ),
         (
+            args.output.print_requests && args.target.backend != "sglang-oai-chat",
+            "--print-requests requires --backend sglang-oai-chat",
+        ),
+        (
             given.asks("--lora-request-distribution") && given.values("--lora-name").len() < 2,
             "--lora-request-distribution requires --lora-name with two adapters or more",
         ),

@@ -110,6 +110,7 @@ fn no_flag_at_all() {
           "native"
         ],
         "cache_report": false,
+        "print_requests": false,
         "plots": false,
         "steady_state": null,
         "tolerated_failures": 0.9999999999999998

@@ -91,6 +91,7 @@ fn parts_that_do_not_go_together() {
         "--lora-name a --lora-request-distribution skewed",
         "--lora-request-distribution requires --lora-name with two adapters or more",
     );
+    refuses("--print-requests", "--print-requests requires --backend sglang-oai-chat");
     refuses(
         "--run-log x --no-run-log",
         "argument --no-run-log: not allowed with argument --run-log",

@@ -328,7 +328,7 @@ fn goodput(table: &mut Table, goodput: &Goodput) {
 
 fn steady(table: &mut Table, steady: &SteadyState) {
     table.section("Steady state");
-    table.row("in flight, at least", least_in_flight(steady));
+    table.row("in flight, least", least_in_flight(steady));
     table.row("from, to", format!("{:.3} s, {:.3} s", steady.window_start, steady.window_end));
     table.row("duration", unit(Some(steady.duration), "s"));
     table.row("completed", steady.completed);

@@ -8,6 +8,7 @@ mod golden;
 mod layouts;
 mod peer;
 mod plots;
+mod requests;
 
 use servemark_report::{Report, ReportFormat};
 

@@ -28,6 +28,10 @@ pub(in crate::sglang) struct OutputArgs {
     /// A text of yours that the result repeats
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) tag: Option<String>,
+    /// Print a line for the start and one for the end of every request when the run is over, with
+    /// --backend sglang-oai-chat
+    #[arg(long)]
+    pub(in crate::sglang) print_requests: bool,
     /// Plot output tokens and requests in flight, second by second
     #[arg(long)]
     pub(in crate::sglang) plot_throughput: bool,

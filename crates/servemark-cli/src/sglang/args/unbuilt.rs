@@ -12,7 +12,6 @@ pub(in crate::sglang) struct Unbuilt {
     flag: &'static str,
     kind: Kind,
     default: Option<&'static str>,
-    hint: &'static str,
 }
 
 /// What a flag takes.
@@ -35,18 +34,14 @@ pub(super) fn names() -> String {
 
 impl Unbuilt {
     const fn new(flag: &'static str, kind: Kind, default: Option<&'static str>) -> Self {
-        Self { flag, kind, default, hint: "" }
-    }
-
-    const fn hint(self, hint: &'static str) -> Self {
-        Self { hint, ..self }
+        Self { flag, kind, default }
     }
 
     /// Refuses the flag if it was given another value than its default.
     pub(in crate::sglang) fn refuse(&self, given: &Given) -> Result<(), CliError> {
         if given.asks(self.flag) {
             let what = [&[self.flag.to_owned()], given.values(self.flag)].concat().join(" ");
-            return Err(CliError::NotBuilt { what, hint: self.hint });
+            return Err(CliError::not_built(what));
         }
         Ok(())
     }
@@ -91,5 +86,4 @@ pub(in crate::sglang) const FLAGS: &[Unbuilt] = &[
     switch("--random-image-count"),
     text("--image-format", Some("jpeg")),
     text("--image-content", Some("random")),
-    switch("--print-requests").hint("; the run log holds every request"),
 ];
