@@ -9,6 +9,7 @@ mod layouts;
 mod peer;
 mod plots;
 mod requests;
+mod server_figures;
 
 use servemark_report::{Report, ReportFormat};
 
