@@ -21,6 +21,7 @@ mod openai;
 mod payload;
 mod rerank;
 mod running_text;
+mod scan;
 mod spec;
 mod trt;
 mod truss;

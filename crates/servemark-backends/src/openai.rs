@@ -8,11 +8,12 @@ mod chunk;
 
 use std::ops::ControlFlow;
 
-use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
+use servemark_core::{Delta, DeltaKind, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
 use self::chunk::Chunk;
 use crate::answer::{Answer, TokenCounter};
+use crate::scan::Template;
 use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
@@ -20,15 +21,28 @@ use crate::{Decoder, Flow};
 #[derive(Clone, Debug)]
 pub struct OpenAiDecoder {
     answer: Answer<TokenCounter>,
+    /// The last frame that held one piece of text and nothing else that counts.
+    template: Template<Place>,
+}
+
+/// Where in an answer a piece belongs.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    index: u32,
+    kind: DeltaKind,
 }
 
 impl OpenAiDecoder {
     /// A reader of the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
-        Self { answer: Answer::to(sample) }
+        Self { answer: Answer::to(sample), template: Template::default() }
     }
 
     fn chunk(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        if let Some((place, text)) = self.template.read(json) {
+            self.piece(place, text, None, out);
+            return Ok(());
+        }
         let chunk: Chunk<'_> = parse(json)?;
         if chunk.is_error() {
             return Err(in_stream(json));
@@ -40,18 +54,23 @@ impl OpenAiDecoder {
         if let Some(name) = chunk.cached().and_then(Cached::storage_name) {
             out.cache_storage(name);
         }
-        self.output(&chunk, usage, out);
+        if let Some(output) = chunk.output() {
+            let place = Place { index: output.index, kind: output.kind };
+            self.piece(place, &output.text, usage, out);
+            if chunk.is_output_alone() {
+                self.template.learn(json, &output.text, place);
+            }
+        }
         chunk
             .finish_reasons()
             .try_for_each(|(index, reason)| self.answer.finish(index, reason, None, out))
     }
 
-    fn output(&mut self, chunk: &Chunk<'_>, usage: Option<Usage>, out: &mut dyn Sink) {
-        let Some(output) = chunk.output() else { return };
+    fn piece(&mut self, place: Place, text: &str, usage: Option<Usage>, out: &mut dyn Sink) {
         let total = usage.and_then(|usage| usage.completion_tokens);
         // The running total of a stream with several choices is the choice's own.
-        let tokens = self.answer.choice(output.index).advance(total);
-        let delta = Delta::content(&output.text).of_kind(output.kind).with_tokens(tokens);
+        let tokens = self.answer.choice(place.index).advance(total);
+        let delta = Delta::content(text).of_kind(place.kind).with_tokens(tokens);
         self.answer.delta(delta, out);
     }
 }
@@ -76,3 +95,6 @@ impl Decoder for OpenAiDecoder {
         self.answer.end()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,6 +70,11 @@ impl<'a> Chunk<'a> {
         }
     }
 
+    /// Whether nothing in it counts but its output.
+    pub(super) fn is_output_alone(&self) -> bool {
+        self.usage.is_none() && self.sglext.is_none() && self.finish_reasons().next().is_none()
+    }
+
     /// What it adds to the output. `None` for a role alone, an empty text, counts alone.
     pub(super) fn output(&'a self) -> Option<Output<'a>> {
         let mut pieces = self.choices().flat_map(|choice| {

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use http::HeaderMap;
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
-use servemark_client::Http1Stack;
-use servemark_core::{Connection, DeltaKind, DeltaRow, ErrorKind, Finish, RequestRecord};
+use servemark_client::{Credentials, Fetch, Http1Stack, Target};
+use servemark_core::{
+    Connection, DeltaKind, DeltaRow, ErrorKind, Finish, MonotonicClock, RequestRecord,
+};
 use servemark_testkit::captures::Capture;
 
 use crate::support::{Echo, LAST_CHUNK, RawServer, STREAM, ask, chunk, document, over, stream};
@@ -168,6 +171,21 @@ async fn interim_answers_are_passed_over() {
     always_alike(format!("HTTP/1.1 100 Continue\r\n\r\n{whole}")).await;
     let hints = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
     always_alike(format!("{hints}{hints}{whole}")).await;
+}
+
+#[tokio::test]
+async fn a_head_that_was_asked_for_alone_has_no_body() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nx-size: 7\r\n\r\n";
+    let server = server(head.as_bytes(), usize::MAX, After::Open).await;
+    for stack in [Http1Stack::Hyper, Http1Stack::Direct] {
+        let mut spec = server.spec();
+        spec.http1_stack = stack;
+        let target = Target::new(&spec, Credentials::new()).unwrap();
+        let (headers, clock) = (HeaderMap::new(), MonotonicClock::start());
+        let mut fetch = Fetch::head(&target, "/file", &headers, clock).await.unwrap();
+        assert_eq!(fetch.header("x-size"), Some("7"));
+        assert_eq!(fetch.next().await.unwrap(), None, "{stack:?}");
+    }
 }
 
 #[tokio::test]

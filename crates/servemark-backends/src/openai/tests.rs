@@ -1,0 +1,123 @@
+//! What is read by the template of an earlier frame is what parsing the frame gives.
+
+use proptest::prelude::*;
+use servemark_testkit::captures::Capture;
+
+use super::*;
+
+/// Everything a decoder hands out.
+#[derive(Debug, Default, PartialEq)]
+struct Heard(Vec<String>);
+
+impl Sink for Heard {
+    fn delta(&mut self, delta: Delta<'_>) {
+        self.0.push(format!("{delta:?}"));
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        self.0.push(format!("{usage:?}"));
+    }
+
+    fn finish_reason(&mut self, reason: &str) {
+        self.0.push(reason.to_owned());
+    }
+}
+
+/// What each frame gives, and how many were not parsed. Without templates all are.
+fn heard(
+    frames: &[impl AsRef<[u8]>],
+    forget: bool,
+) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
+    let mut decoder = OpenAiDecoder::new(&Sample::new("hi", 1, 4));
+    let (mut heard, mut outcomes, mut unparsed) = (Heard::default(), Vec::new(), 0);
+    for frame in frames {
+        if forget {
+            decoder.template = Template::default();
+        }
+        unparsed += usize::from(decoder.template.read(frame.as_ref()).is_some());
+        outcomes.push(decoder.event(Event::from_data(frame.as_ref()), &mut heard));
+    }
+    outcomes.push(decoder.end().map(|()| Flow::Done));
+    (heard, outcomes, unparsed)
+}
+
+/// How many frames were not parsed, which must not show.
+#[track_caller]
+fn same(frames: &[impl AsRef<[u8]>]) -> usize {
+    let ((taught, outcomes, unparsed), (parsed, expected, none)) =
+        (heard(frames, false), heard(frames, true));
+    assert_eq!((taught, outcomes, none), (parsed, expected, 0));
+    unparsed
+}
+
+fn data_of(capture: &Capture) -> Vec<Vec<u8>> {
+    let (mut parser, mut frames) = (servemark_sse::Parser::new(), Vec::new());
+    let fed = parser.feed(&capture.body, |event| {
+        frames.push(event.data().to_vec());
+        Ok::<_, std::convert::Infallible>(())
+    });
+    fed.unwrap();
+    frames
+}
+
+#[test]
+fn recordings_are_read_alike() {
+    let (mut frames, mut unparsed) = (0, 0);
+    for capture in Capture::all().iter().filter(|capture| capture.is_stream()) {
+        let data = data_of(capture);
+        frames += data.len();
+        unparsed += same(&data);
+    }
+    assert!(unparsed * 3 > frames, "{unparsed} of {frames} frames were not parsed");
+}
+
+#[test]
+fn most_of_a_stream_is_not_parsed() {
+    let frame = |text: &str| {
+        format!(r#"{{"id":"x","choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#)
+    };
+    let frames = [" a", " b", r"\n", " c", "", " d"].map(frame);
+    assert_eq!(same(&frames), 3);
+}
+
+proptest! {
+    #[test]
+    fn generated_frames_are_read_alike(frames in prop::collection::vec(frame(), 1..12)) {
+        same(&frames);
+    }
+}
+
+/// A frame of a few shapes, so that some follow upon their like, with a text of any sort, and
+/// sometimes damaged.
+fn frame() -> impl Strategy<Value = String> {
+    let shape = prop::sample::select(SHAPES.to_vec());
+    let text = prop::sample::select(TEXTS.to_vec());
+    (shape, text).prop_map(|(shape, text)| shape.replace("TEXT", text))
+}
+
+const SHAPES: [&str; 10] = [
+    r#"{"choices":[{"index":0,"delta":{"content":"TEXT"},"finish_reason":null}]}"#,
+    r#"{"choices":[{"delta":{"content":"TEXT"},"index":1}],"usage":null}"#,
+    r#"{"choices":[{"delta":{"reasoning_content":"TEXT","content":null}}],"id":"TEXT"}"#,
+    r#"{"choices":[{"delta":{"reasoning":"TEXT","reasoning_content":"TEXT"}}]}"#,
+    r#"{"choices":[{"delta":{"content":"a","tool_calls":[{"function":{"arguments":"TEXT"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"text":"TEXT"},{"index":1,"text":""}]}"#,
+    r#"{"choices":[{"index":0,"text":"TEXT","logprobs":{"tokens":["TEXT",{"text":"b"}]}}]}"#,
+    r#"{"choices":[{"index":0,"text":"TEXT"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#,
+    r#"{"choices":[{"text":"TEXT","finish_reason":"TEXT"}]}"#,
+    r#"{"object":"TEXT","choices":[{"text":"a"}]}"#,
+];
+
+const TEXTS: [&str; 11] = [
+    " a",
+    "text",
+    "é",
+    "",
+    r"\n",
+    r#"\""#,
+    r"\u00e9",
+    "\n",
+    r#"","index":7,"x":""#,
+    r#"""#,
+    "error",
+];
