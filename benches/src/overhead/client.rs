@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use servemark::backends::{Route, WireBackend};
-use servemark::client::{Credentials, HttpTransport, Target, TargetSpec};
+use servemark::client::{Credentials, Http1Stack, HttpTransport, Target, TargetSpec};
 use servemark::core::{MonotonicClock, Session};
 use servemark::pacer::SystemPacer;
 use servemark::runner::{Collector, CostMeter, LoadSpec, Runner, StopHandle};
@@ -22,9 +22,16 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn connect(load: &Load, route: Route, url: &str) -> anyhow::Result<Self> {
+    pub(super) fn connect(
+        load: &Load,
+        route: Route,
+        stack: Http1Stack,
+        url: &str,
+    ) -> anyhow::Result<Self> {
         let clock = MonotonicClock::start();
-        let target = Target::new(&TargetSpec::new(url.parse()?), Credentials::new())?;
+        let mut spec = TargetSpec::new(url.parse()?);
+        spec.http1_stack = stack;
+        let target = Target::new(&spec, Credentials::new())?;
         let transport = Arc::new(HttpTransport::new(target, backend(route), clock));
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(transport.preconnect(load.streams))?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 use servemark::backends::Route;
+use servemark::client::Http1Stack;
 
 use super::bare::Bare;
 use super::client::Client;
@@ -44,13 +45,15 @@ pub enum Reader {
     Floor,
     /// The client, on OpenAI's chat route.
     Chat,
+    /// The same, with hyper's HTTP/1.1 in place of our own.
+    ChatByHyper,
     /// The client, on SGLang's `/generate`, whose chunks repeat the whole text.
     Generate,
 }
 
 impl Reader {
     /// Every reader, the one that others are compared with first.
-    pub const ALL: [Self; 3] = [Self::Floor, Self::Chat, Self::Generate];
+    pub const ALL: [Self; 4] = [Self::Floor, Self::Chat, Self::ChatByHyper, Self::Generate];
 
     fn run(self, load: &Load, server: &mut Server) -> anyhow::Result<Figures> {
         match self {
@@ -58,8 +61,9 @@ impl Reader {
                 let bare = Bare::connect(load, server.url())?;
                 observe(server, || bare.run())
             }
-            Self::Chat => run_client(load, Route::Chat, server),
-            Self::Generate => run_client(load, Route::Generate, server),
+            Self::Chat => run_client(load, Route::Chat, Http1Stack::Direct, server),
+            Self::ChatByHyper => run_client(load, Route::Chat, Http1Stack::Hyper, server),
+            Self::Generate => run_client(load, Route::Generate, Http1Stack::Direct, server),
         }
     }
 }
@@ -128,8 +132,13 @@ impl Case {
     }
 }
 
-fn run_client(load: &Load, route: Route, server: &mut Server) -> anyhow::Result<Figures> {
-    let client = Client::connect(load, route, server.url())?;
+fn run_client(
+    load: &Load,
+    route: Route,
+    stack: Http1Stack,
+    server: &mut Server,
+) -> anyhow::Result<Figures> {
+    let client = Client::connect(load, route, stack, server.url())?;
     observe(server, || client.run(load))
 }
 

@@ -92,6 +92,7 @@ fn name(reader: Reader) -> &'static str {
     match reader {
         Reader::Floor => "floor",
         Reader::Chat => "chat",
+        Reader::ChatByHyper => "chat, hyper",
         Reader::Generate => "/generate",
     }
 }

@@ -26,7 +26,7 @@ fn a_small_study_gives_a_table_and_its_raw_figures() {
     }
     let study: Value = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();
     let cases = study["cases"].as_array().unwrap();
-    assert_eq!(cases.len(), 9);
+    assert_eq!(cases.len(), 12);
     for case in cases {
         let figures = &case["runs"][0];
         assert!(figures["cpu_us_per_chunk"].as_f64().unwrap() > 0.0, "{case}");
