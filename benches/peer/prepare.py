@@ -5,6 +5,7 @@ WHEEL is the folder into which the wheel sglang 0.5.23 was unpacked; fixtures/SO
 packages it needs. The last line printed is JSON: requests, draw_s, bodies_s, peak_mib.
 """
 
+import asyncio
 import json
 import os
 import random
@@ -17,6 +18,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2] / "fixtures/record"))
 
 import client
+
+
+async def mooncake_requests(rows, tokenizer, args):
+    """The requests of a trace, which the client makes while it sends them."""
+    from sglang.benchmark.datasets.mooncake import get_mooncake_request_over_time
+
+    slowdown, rounds = args.mooncake_slowdown_factor, args.mooncake_num_rounds
+    requests = get_mooncake_request_over_time(rows, tokenizer, slowdown, rounds)
+    return [request async for request in requests]
 
 
 def main():
@@ -33,6 +43,8 @@ def main():
         tokenizer = serving.get_tokenizer(args.tokenizer)
         begun = time.perf_counter()
         rows = serving.get_dataset(args, tokenizer, args.model)
+        if args.dataset_name == "mooncake":
+            rows = asyncio.run(mooncake_requests(rows, tokenizer, args))
         draw_s = time.perf_counter() - begun
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print()

@@ -31,6 +31,16 @@ pub const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "20,000 rows of a Mooncake trace, 12,000 tokens each",
+        argv: |inputs| {
+            let rows = inputs.scaled(20_000);
+            let path = inputs.mooncake(rows)?;
+            // SGLang's client makes its prompts while it sends them; so slowed down it never waits.
+            let trace = "--dataset-name mooncake --mooncake-slowdown-factor 0 --dataset-path";
+            Ok(format!("{QWEN} {trace} {} --num-prompts {rows}", path.display()))
+        },
+    },
+    Case {
         name: "1,024 shared-prefix prompts of 64 groups",
         argv: |inputs| {
             let prompts = inputs.scaled(16);

@@ -34,6 +34,14 @@ impl Inputs {
         self.file(&format!("sharegpt_{bytes}.json"), |file| write_conversations(file, bytes))
     }
 
+    /// A trace of Mooncake of so many rows, of 24 blocks each; four rows have their first half in
+    /// common.
+    pub fn mooncake(&self, rows: usize) -> anyhow::Result<PathBuf> {
+        self.file(&format!("mooncake_{rows}.jsonl"), |file| {
+            (0..rows).try_for_each(|row| write_row(file, row))
+        })
+    }
+
     /// A file of the folder, written by `write` if it is not there yet.
     pub fn file(
         &self,
@@ -51,6 +59,13 @@ impl Inputs {
         fs::rename(partial, &path)?;
         Ok(path)
     }
+}
+
+fn write_row(file: &mut dyn Write, row: usize) -> anyhow::Result<()> {
+    let hashes = |of: usize| (0..12).map(move |block| 12 * of + block);
+    let ids: Vec<usize> = hashes(row / 4).chain(hashes(1_000_000 + row)).collect();
+    let lengths = r#""input_length": 12000, "output_length": 300"#;
+    Ok(writeln!(file, r#"{{"timestamp": {}, {lengths}, "hash_ids": {ids:?}}}"#, 180 * row)?)
 }
 
 fn write_conversations(file: &mut dyn Write, bytes: usize) -> anyhow::Result<()> {
