@@ -51,6 +51,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper-util", &["servemark-client"]),
     ("image", &["servemark-datasets"]),
     ("indicatif", &["servemark-terminal"]),
+    ("jpeg-encoder", &["servemark-datasets"]),
     ("minijinja", &["servemark-tokenizer"]),
     ("nix", &["servemark-client"]),
     ("parquet", &["servemark-datasets"]),

@@ -4,8 +4,8 @@
 //! answer is the `openai` module's business.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use servemark_core::{Prompt, RequestError, Sample};
+use serde_json::{Value, json};
+use servemark_core::{Image, Prompt, RequestError, Sample};
 
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
@@ -51,7 +51,10 @@ impl Backend for ChatBackend {
         let path = Route::Chat.path();
         let messages = match &sample.prompt {
             Prompt::Messages(messages) => json!(messages),
-            prompt => json!([{"role": "user", "content": text_of(prompt, path)?}]),
+            prompt => {
+                let content = content(text_of(prompt, path)?, &sample.images)?;
+                json!([{"role": "user", "content": content}])
+            }
         };
         let extra = common.extra_for(sample);
         let body = Payload::default()
@@ -70,4 +73,16 @@ impl Backend for ChatBackend {
     fn decoder(&self, sample: &Sample) -> OpenAiDecoder {
         OpenAiDecoder::new(sample)
     }
+}
+
+/// A text, behind the pictures that it is about if there are any.
+fn content(text: Value, images: &[Image]) -> Result<Value, RequestError> {
+    if images.is_empty() {
+        return Ok(text);
+    }
+    let parts = images
+        .iter()
+        .map(|image| Ok(json!({"type": "image_url", "image_url": {"url": image.uri()?}})));
+    let text = Ok(json!({"type": "text", "text": text}));
+    parts.chain([text]).collect::<Result<Vec<Value>, RequestError>>().map(Value::Array)
 }

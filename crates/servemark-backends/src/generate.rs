@@ -106,7 +106,8 @@ impl Backend for GenerateBackend {
             .with("logprob_start_len", spec.logprob_start_len)
             .with_all(spec.common.extra_for(sample))
             .with_some("top_logprobs_num", top_logprobs)
-            .with_some("token_ids_logprob", (!ids.is_empty()).then(|| ids.clone()));
+            .with_some("token_ids_logprob", (!ids.is_empty()).then(|| ids.clone()))
+            .with_images("image_data", &sample.images)?;
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

@@ -4,7 +4,7 @@
 //! those of the same name where they stand and otherwise follow at the end.
 
 use serde_json::{Value, json};
-use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError, Sample};
+use servemark_core::{ErrorKind, Image, JsonObject, Prompt, RequestError, Sample};
 
 /// A body being written, key by key.
 #[derive(Debug, Default)]
@@ -33,6 +33,12 @@ impl Payload {
         extra: &JsonObject,
     ) -> Self {
         if extra.contains_key(key) { self } else { self.with(key, value) }
+    }
+
+    /// The next key: a sample's pictures, if it has any.
+    pub(crate) fn with_images(self, key: &str, images: &[Image]) -> Result<Self, RequestError> {
+        let uris = images.iter().map(Image::uri).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.with_some(key, (!uris.is_empty()).then_some(uris)))
     }
 
     /// The extra keys.

@@ -14,6 +14,13 @@ pub trait Media: fmt::Debug + Send + Sync {
     fn uri(&self) -> Result<String, RequestError>;
 }
 
+/// A link, or a `data:` URI that is there already.
+impl Media for String {
+    fn uri(&self) -> Result<String, RequestError> {
+        Ok(self.clone())
+    }
+}
+
 /// A picture; clones share what makes it.
 #[derive(Clone, Debug)]
 pub struct Image(Arc<dyn Media>);

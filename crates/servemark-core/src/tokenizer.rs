@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::JsonObject;
+use crate::{ImageSize, JsonObject};
 
 /// Text to token ids and back. One tokenizer serves all cores at once.
 pub trait Tokenizer: Send + Sync {
@@ -19,6 +19,27 @@ pub trait Tokenizer: Send + Sync {
 
     /// Every id of the whole vocabulary, added and special tokens included, in rising order.
     fn token_ids(&self) -> &[u32];
+
+    /// The ids of the special tokens, in rising order.
+    fn special_ids(&self) -> &[u32] {
+        &[]
+    }
+
+    /// The id that stands for a picture, if the model takes pictures and it is known how.
+    fn image_token_id(&self) -> Option<u32> {
+        None
+    }
+
+    /// How many tokens a rendered prompt with pictures of these sizes is, as the model's own
+    /// processor counts them; `None` if it is not known how the model sees pictures.
+    fn count_with_images(
+        &self,
+        prompt: &str,
+        images: &[ImageSize],
+    ) -> Result<Option<u32>, TokenizerError> {
+        let _ = (prompt, images);
+        Ok(None)
+    }
 
     /// How many special tokens `encode` adds to a single text.
     fn special_tokens_added(&self) -> u32;
@@ -79,6 +100,12 @@ pub enum TokenizerError {
         /// How many ids.
         count: usize,
         /// What the tokenizer says.
+        reason: String,
+    },
+    /// The model takes no such picture.
+    #[error("{reason}")]
+    Picture {
+        /// Why.
         reason: String,
     },
     /// The model ships no chat template.

@@ -63,7 +63,7 @@ impl AgenticTraceSpec {
         let name = "tokenizing conversations";
         let sessions = parallel::first(name, &conversations, count, context.progress, session)?;
         let summary = self.summary(&sessions, offset);
-        Ok(Draw { sessions, summary, skipped: None })
+        Ok(Draw::of_sessions(sessions, summary))
     }
 
     /// A conversation's turns; nothing if there is none.

@@ -16,18 +16,24 @@ pub struct Draw {
     pub summary: Summary,
     /// Lines of the file that were left out, if any were.
     pub skipped: Option<SkippedLines>,
+    /// What else a person should know of them.
+    pub notices: Vec<String>,
 }
 
 impl Draw {
     /// Sessions of one request each.
     pub(crate) fn of(samples: impl IntoIterator<Item = Sample>, summary: Summary) -> Self {
-        let sessions = samples.into_iter().map(Session::from).collect();
-        Self { sessions, summary, skipped: None }
+        Self::of_sessions(samples.into_iter().map(Session::from).collect(), summary)
+    }
+
+    /// The same draw with what else a person should know of it.
+    pub(crate) fn noting(self, notices: Vec<String>) -> Self {
+        Self { notices, ..self }
     }
 
     /// Sessions of one or more requests.
     pub(crate) fn of_sessions(sessions: Vec<Session>, summary: Summary) -> Self {
-        Self { sessions, summary, skipped: None }
+        Self { sessions, summary, skipped: None, notices: Vec::new() }
     }
 
     /// The same draw with a word on what was left out.

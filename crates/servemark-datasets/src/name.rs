@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::SpecError;
 
-/// A data set that is built, by the name that SGLang's `--dataset-name` gives it, or by one of
+/// A data set, by the name that SGLang's `--dataset-name` gives it, or by one of
 /// ours.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -20,8 +20,12 @@ pub enum DatasetName {
     Custom,
     /// Groups of prompts that begin alike.
     GeneratedSharedPrefix,
+    /// Random text and drawn pictures.
+    Image,
     /// Questions about long texts.
     LongBenchV2,
+    /// Questions of MMMU, each with its picture.
+    Mmmu,
     /// Mooncake's traces.
     Mooncake,
     /// Whole chat requests, one JSON object a line.
@@ -41,14 +45,16 @@ pub enum DatasetName {
 }
 
 impl DatasetName {
-    /// Those that are built.
-    pub const BUILT: [Self; 14] = [
+    /// All of them, by the alphabet.
+    pub const ALL: [Self; 16] = [
         Self::AgenticTrace,
         Self::AzureTrace,
         Self::Burstgpt,
         Self::Custom,
         Self::GeneratedSharedPrefix,
+        Self::Image,
         Self::LongBenchV2,
+        Self::Mmmu,
         Self::Mooncake,
         Self::Openai,
         Self::OtelTrace,
@@ -62,9 +68,6 @@ impl DatasetName {
     /// Those of them that are ours.
     pub const OURS: [Self; 4] = [Self::AzureTrace, Self::Burstgpt, Self::OtelTrace, Self::Servegen];
 
-    /// The other names of SGLang 0.5.23.
-    pub const NOT_BUILT: [&'static str; 2] = ["image", "mmmu"];
-
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +76,9 @@ impl DatasetName {
             Self::Burstgpt => "burstgpt",
             Self::Custom => "custom",
             Self::GeneratedSharedPrefix => "generated-shared-prefix",
+            Self::Image => "image",
             Self::LongBenchV2 => "longbench_v2",
+            Self::Mmmu => "mmmu",
             Self::Mooncake => "mooncake",
             Self::Openai => "openai",
             Self::OtelTrace => "otel-trace",
@@ -96,21 +101,14 @@ impl FromStr for DatasetName {
     type Err = SpecError;
 
     fn from_str(name: &str) -> Result<Self, SpecError> {
-        if let Some(built) = Self::BUILT.into_iter().find(|built| built.as_str() == name) {
-            return Ok(built);
-        }
-        Err(match Self::NOT_BUILT.into_iter().find(|other| *other == name) {
-            Some(other) => SpecError::NotBuilt(other),
-            None => SpecError::UnknownName { name: name.to_owned(), known: every_name() },
-        })
+        let found = Self::ALL.into_iter().find(|known| known.as_str() == name);
+        let unknown = || SpecError::UnknownName { name: name.to_owned(), known: every_name() };
+        found.ok_or_else(unknown)
     }
 }
 
 fn every_name() -> String {
-    let mut names: Vec<&str> = DatasetName::BUILT.map(DatasetName::as_str).to_vec();
-    names.extend(DatasetName::NOT_BUILT);
-    names.sort_unstable();
-    names.join(", ")
+    DatasetName::ALL.map(DatasetName::as_str).join(", ")
 }
 
 #[cfg(test)]
@@ -123,15 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn built_names_are_read_as_they_are_written() {
-        for name in DatasetName::BUILT {
+    fn names_are_read_as_they_are_written() {
+        for name in DatasetName::ALL {
             assert_eq!(name.to_string().parse(), Ok(name));
         }
     }
 
     #[test]
-    fn other_names_say_where_they_stand() {
-        refuses("mmmu", "the data set mmmu is not built yet");
+    fn another_name_is_told_which_there_are() {
         refuses(
             "Random",
             "there is no data set \"Random\"; known are agentic-trace, azure-trace, burstgpt, \

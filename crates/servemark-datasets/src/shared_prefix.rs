@@ -104,7 +104,7 @@ impl SharedPrefixSpec {
             context.random.python.shuffle(&mut sessions);
         }
         let summary = self.summary(&pool, &sessions);
-        Ok(Draw { sessions, summary, skipped: None })
+        Ok(Draw::of_sessions(sessions, summary))
     }
 
     /// The sessions in the order of their questions.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{
-    AgenticTraceSpec, CustomSpec, DatasetName, Draw, LongBenchSpec, MooncakeSpec, OpenaiSpec,
-    PromptForm, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat,
-    TraceSpec,
+    AgenticTraceSpec, CustomSpec, DatasetName, Draw, ImageSpec, LongBenchSpec, MmmuSpec,
+    MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, ShareGptSpec, SharedPrefixSpec,
+    Source, SpeedBenchSpec, TraceFormat, TraceSpec,
 };
 
 /// One data set with its knobs.
@@ -25,6 +25,10 @@ pub enum DatasetSpec {
     /// Questions about long texts.
     #[serde(rename = "longbench_v2")]
     LongBenchV2(LongBenchSpec),
+    /// Random text and drawn pictures.
+    Image(ImageSpec),
+    /// Questions of MMMU, each with its picture.
+    Mmmu(MmmuSpec),
     /// Mooncake's traces: lengths, and which prompts begin alike.
     Mooncake(MooncakeSpec),
     /// Whole chat requests, one JSON object a line.
@@ -55,6 +59,8 @@ impl DatasetSpec {
             Self::Custom(spec) => spec.draw(count, context),
             Self::GeneratedSharedPrefix(spec) => spec.draw(context),
             Self::LongBenchV2(spec) => spec.draw(count, context),
+            Self::Image(spec) => spec.draw(count, context),
+            Self::Mmmu(spec) => spec.draw(count, context),
             Self::Mooncake(spec) => spec.draw(count, context),
             Self::Openai(spec) => spec.draw(count, context),
             Self::Random(spec) => spec.draw(count, context),
@@ -95,6 +101,15 @@ impl DatasetSpec {
         form == PromptForm::TokenIds
     }
 
+    /// Whether its requests have pictures, and how their text is sent then.
+    pub fn pictured(&self) -> Option<PromptFormat> {
+        match self {
+            Self::Image(spec) => Some(spec.prompt_format),
+            Self::Mmmu(spec) => Some(spec.prompt_format),
+            _ => None,
+        }
+    }
+
     /// Why there is no sample, and what to do.
     fn nothing(&self, count: usize, draw: &Draw) -> DatasetError {
         let why = match self {
@@ -105,6 +120,8 @@ impl DatasetSpec {
             Self::LongBenchV2(_) => {
                 "no question fits the context; is --sharegpt-context-len too small?"
             }
+            Self::Image(_) => "it draws as many as are asked for",
+            Self::Mmmu(_) => "no row has a picture in image_1 that can be read",
             Self::Mooncake(_) | Self::Trace(_) => "the trace holds none",
             Self::Random(_) => "the file has no prompt that is not empty",
             Self::SpeedBench(spec) => spec.nothing(),
@@ -113,8 +130,9 @@ impl DatasetSpec {
                  --sharegpt-context-len too small?"
             }
         };
-        let skipped = draw.skipped.as_ref().map(|skipped| format!("; {skipped}"));
-        DatasetError::Nothing { reason: format!("{why}{}", skipped.unwrap_or_default()) }
+        let skipped = draw.skipped.as_ref().map(ToString::to_string);
+        let words = [why.to_owned()].into_iter().chain(skipped).chain(draw.notices.clone());
+        DatasetError::Nothing { reason: words.collect::<Vec<_>>().join("; ") }
     }
 
     /// The file of a data set that is published and that was given none: the name under which it
@@ -124,6 +142,7 @@ impl DatasetSpec {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
             Self::LongBenchV2(LongBenchSpec { path, .. }) => ("longbench_v2", path),
             Self::Sharegpt(ShareGptSpec { path, .. }) => ("sharegpt", path),
+            Self::Mmmu(MmmuSpec { path, .. }) => ("mmmu", path),
             Self::Mooncake(MooncakeSpec { path, workload, .. }) if !workload.is_here() => {
                 (workload.published(), path)
             }
@@ -144,6 +163,8 @@ impl DatasetSpec {
             Self::Custom(_) => DatasetName::Custom,
             Self::GeneratedSharedPrefix(_) => DatasetName::GeneratedSharedPrefix,
             Self::LongBenchV2(_) => DatasetName::LongBenchV2,
+            Self::Image(_) => DatasetName::Image,
+            Self::Mmmu(_) => DatasetName::Mmmu,
             Self::Mooncake(_) => DatasetName::Mooncake,
             Self::Openai(_) => DatasetName::Openai,
             Self::Random(RandomSpec { source: Source::Vocabulary, .. }) => DatasetName::RandomIds,

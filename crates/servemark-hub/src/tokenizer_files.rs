@@ -34,11 +34,13 @@ const WHOLE: &str = "tokenizer.json";
 const VOCABULARIES: [&str; 4] = [WHOLE, "tekken.json", "tokenizer.model", "vocab.json"];
 
 /// Small files that say more; the Python tools want the last of them, too.
-const COMPANIONS: [&str; 7] = [
+const COMPANIONS: [&str; 9] = [
     "added_tokens.json",
     "chat_template.jinja",
     "chat_template.json",
     "merges.txt",
+    "preprocessor_config.json",
+    "processor_config.json",
     "special_tokens_map.json",
     "tokenizer_config.json",
     "config.json",

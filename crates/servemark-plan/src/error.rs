@@ -1,7 +1,7 @@
 //! Plans that cannot run.
 
 use servemark_backends::BackendName;
-use servemark_datasets::DatasetName;
+use servemark_datasets::{DatasetName, PromptFormat};
 use thiserror::Error;
 
 /// Why a plan cannot run.
@@ -30,6 +30,23 @@ pub enum PlanError {
     IdsRefused {
         /// The backend.
         backend: BackendName,
+    },
+    /// Pictures for a route or in a form that takes none; in SGLang's words.
+    #[error(
+        "Image dataset only supports backends: ('sglang', 'sglang-native', 'sglang-oai-chat', \
+         'vllm-chat', 'lmdeploy-chat'), got '{backend}'."
+    )]
+    NoImages {
+        /// The backend.
+        backend: BackendName,
+    },
+    /// Text that would be rendered twice, or not at all.
+    #[error("a picture's text for the backend {backend} must have the prompt format {expected:?}")]
+    ImagePrompt {
+        /// The backend.
+        backend: BackendName,
+        /// What its route takes.
+        expected: PromptFormat,
     },
     /// A route that ranks documents, and none are given.
     #[error("the backend {backend} ranks documents; say how many each query has (--documents 10)")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
-use servemark_datasets::{DatasetSpec, Grouping};
+use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -118,6 +118,9 @@ impl BenchPlan {
         }
         let route = backend.route();
         self.check_grouping(route)?;
+        if let Some(form) = dataset.pictured() {
+            return self.check_pictures(form);
+        }
         if dataset.is_conversation() && route != Route::Chat {
             return Err(PlanError::NeedsChat { dataset: name, backend });
         }
@@ -135,5 +138,16 @@ impl BenchPlan {
             (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),
             _ => Err(PlanError::OneAtATime { backend }),
         }
+    }
+
+    /// A route for chats renders the text itself, and `/generate` takes it rendered.
+    fn check_pictures(&self, form: PromptFormat) -> Result<(), PlanError> {
+        let backend = self.backend;
+        let expected = match backend.route() {
+            Route::Chat => PromptFormat::Raw,
+            Route::Generate => PromptFormat::ChatTemplate,
+            _ => return Err(PlanError::NoImages { backend }),
+        };
+        if form == expected { Ok(()) } else { Err(PlanError::ImagePrompt { backend, expected }) }
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use servemark_core::{JsonObject, TokenizerError};
 
@@ -43,6 +44,16 @@ impl Folder {
         }
     }
 
+    /// What a JSON file of the folder says, if there is one.
+    pub(crate) fn json<T: DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, TokenizerError> {
+        let path = self.tokenizer.with_file_name(name);
+        let text = read_optional(&path)?;
+        text.map(|text| serde_json::from_str(&text).map_err(unusable(&path))).transpose()
+    }
+
     /// The chat template: `chat_template.jinja`, else the one in the configuration.
     pub(crate) fn chat_template(&self, config: &Config) -> Result<Option<String>, TokenizerError> {
         let path = self.tokenizer.with_file_name("chat_template.jinja");
@@ -76,10 +87,15 @@ struct NamedTemplate {
 impl Config {
     /// The text of a special token such as `bos_token`.
     pub(crate) fn token(&self, role: &str) -> Option<&str> {
-        match self.keys.get(role)? {
-            Value::Object(token) => token.get("content")?.as_str(),
-            text => text.as_str(),
-        }
+        token_text(self.keys.get(role)?)
+    }
+
+    /// The texts of all special tokens: those with a role and those without.
+    pub(crate) fn special_texts(&self) -> Vec<&str> {
+        let roles = SPECIAL_TOKENS.iter().filter_map(|role| self.token(role));
+        let lists = ["additional_special_tokens", "extra_special_tokens"];
+        let listed = lists.iter().filter_map(|list| self.keys.get(*list)).flat_map(values);
+        roles.chain(listed.filter_map(token_text)).collect()
     }
 
     /// The texts of all special tokens, by their roles.
@@ -105,6 +121,23 @@ impl Config {
     /// A switch such as `add_bos_token`, if it is there at all.
     pub(crate) fn switch(&self, name: &str) -> Option<bool> {
         self.keys.get(name).map(|value| value.as_bool().unwrap_or(false))
+    }
+}
+
+/// A token's text, which may stand alone or among its properties.
+fn token_text(token: &Value) -> Option<&str> {
+    match token {
+        Value::Object(token) => token.get("content")?.as_str(),
+        text => text.as_str(),
+    }
+}
+
+/// The values of a list, or of an object that gives each a name.
+fn values(list: &Value) -> Vec<&Value> {
+    match list {
+        Value::Array(values) => values.iter().collect(),
+        Value::Object(named) => named.values().collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::Path;
 
 use serde_json::Value;
-use servemark_core::{JsonObject, SpecialTokens, Tokenizer, TokenizerError};
+use servemark_core::{ImageSize, JsonObject, SpecialTokens, Tokenizer, TokenizerError};
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer, Template};
 
 use crate::chat_template::{ChatTemplate, Conversation};
 use crate::files::{Config, Folder, unusable};
 use crate::special::Wrapping;
+use crate::vision::Vision;
 
 /// A tokenizer of the Hugging Face layout: `tokenizer.json`, or one of the older files that are
 /// turned into it, and beside it, where there are any, `tokenizer_config.json` and
@@ -18,9 +19,18 @@ pub struct HfTokenizer {
     pipeline: PipelineTokenizer,
     vocab_size: u32,
     token_ids: Vec<u32>,
+    special_ids: Vec<u32>,
     wrapping: Wrapping,
     bos_token: Option<String>,
     chat_template: Option<ChatTemplate>,
+    vision: Option<SeenBy>,
+}
+
+/// How pictures are seen, and the id that stands for one.
+#[derive(Debug)]
+struct SeenBy {
+    vision: Vision,
+    token: u32,
 }
 
 impl HfTokenizer {
@@ -33,7 +43,7 @@ impl HfTokenizer {
         let template = template.or_else(|| read.chat_template.map(str::to_owned));
         let mut tokenizer = Self::assemble(file, read.tokenizer, &config, template)?;
         tokenizer.vocab_size = read.vocab_size.unwrap_or(tokenizer.vocab_size);
-        Ok(tokenizer)
+        tokenizer.seeing(Vision::of(&folder, &config)?)
     }
 
     /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
@@ -58,10 +68,23 @@ impl HfTokenizer {
             token_ids: all_ids(&base, &tokenizer),
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
+            special_ids: special_ids(&pipeline, config)?,
             chat_template: template
                 .map(|source| ChatTemplate::new(&source, config.special_tokens())),
+            vision: None,
             pipeline,
         })
+    }
+
+    /// The same with a processor of pictures, unless what stands for a picture is no single token:
+    /// then the processor belongs to another tokenizer.
+    fn seeing(mut self, vision: Option<Vision>) -> Result<Self, TokenizerError> {
+        if let Some(vision) = vision
+            && let [token] = bare_ids(&self.pipeline, &vision.placeholder)?[..]
+        {
+            self.vision = Some(SeenBy { vision, token });
+        }
+        Ok(self)
     }
 }
 
@@ -90,6 +113,27 @@ impl Tokenizer for HfTokenizer {
         &self.token_ids
     }
 
+    fn special_ids(&self) -> &[u32] {
+        &self.special_ids
+    }
+
+    fn image_token_id(&self) -> Option<u32> {
+        self.vision.as_ref().map(|seen| seen.token)
+    }
+
+    fn count_with_images(
+        &self,
+        prompt: &str,
+        images: &[ImageSize],
+    ) -> Result<Option<u32>, TokenizerError> {
+        let Some(SeenBy { vision, .. }) = &self.vision else { return Ok(None) };
+        // The processor repeats each placeholder, which stays one token among its own kind.
+        let shown = prompt.matches(&vision.placeholder).count().min(images.len());
+        let tokens = images[..shown].iter().map(|size| vision.tokens(*size));
+        let tokens = tokens.sum::<Result<u32, TokenizerError>>()?;
+        Ok(Some(self.count(prompt, SpecialTokens::Add)? - shown as u32 + tokens))
+    }
+
     fn special_tokens_added(&self) -> u32 {
         self.wrapping.len() as u32
     }
@@ -112,6 +156,7 @@ impl fmt::Debug for HfTokenizer {
             .field("wrapping", &self.wrapping)
             .field("bos_token", &self.bos_token)
             .field("chat_template", &self.chat_template)
+            .field("vision", &self.vision)
             .finish_non_exhaustive()
     }
 }
@@ -130,6 +175,20 @@ fn bare_ids(pipeline: &PipelineTokenizer, text: &str) -> Result<Vec<u32>, Tokeni
         .encode_into(text, &options, &mut tokens)
         .map_err(|error| TokenizerError::Encode { bytes: text.len(), reason: error.to_string() })?;
     Ok(tokens.into_iter().map(PipelineToken::id).collect())
+}
+
+/// The ids of the special tokens, in rising order.
+fn special_ids(pipeline: &PipelineTokenizer, config: &Config) -> Result<Vec<u32>, TokenizerError> {
+    let mut ids = Vec::new();
+    for token in config.special_texts() {
+        // What is no single token is none of this vocabulary's.
+        if let [id] = bare_ids(pipeline, token)?[..] {
+            ids.push(id);
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
 }
 
 /// What goes around a text: by the configuration if it says so, else by `tokenizer.json`.

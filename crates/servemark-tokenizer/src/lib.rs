@@ -25,6 +25,7 @@ mod layout;
 mod python_text;
 mod spec;
 mod special;
+mod vision;
 
 pub use chat_template::{ChatTemplate, Conversation};
 pub use hf::HfTokenizer;

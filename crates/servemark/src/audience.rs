@@ -60,6 +60,8 @@ pub enum News<'a> {
         summary: &'a Summary,
         /// Lines of the file that were left out.
         skipped: Option<&'a SkippedLines>,
+        /// What else a person should know of them.
+        notices: &'a [String],
     },
     /// The warm-up begins.
     WarmingUp {
@@ -175,7 +177,7 @@ impl fmt::Display for News<'_> {
             }
             Self::ModelFound { name } => write!(f, "The server serves {name}."),
             Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
-            Self::Drawn { summary, skipped } => drawn(f, summary, *skipped),
+            Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
             Self::WarmingUp { requests } => {
                 write!(f, "Starting warmup with {requests} sequences...")
             }
@@ -213,9 +215,11 @@ fn drawn(
     f: &mut fmt::Formatter<'_>,
     summary: &Summary,
     skipped: Option<&SkippedLines>,
+    notices: &[String],
 ) -> fmt::Result {
     write!(f, "{}", summary.to_string().trim_end())?;
-    skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))
+    skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))?;
+    notices.iter().try_for_each(|notice| write!(f, "\n{notice}"))
 }
 
 /// SGLang counts the rows of Mooncake's trace and tells apart how many rounds each one has.

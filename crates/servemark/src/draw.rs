@@ -85,7 +85,8 @@ fn sessions(
     let mut drawing = DrawContext::new(tokenizer, random, audience);
     let texts = plan.workload.requests * plan.workload.grouping.texts();
     let draw = plan.workload.dataset.draw(texts, &mut drawing)?;
-    audience.tell(&News::Drawn { summary: &draw.summary, skipped: draw.skipped.as_ref() });
+    let skipped = draw.skipped.as_ref();
+    audience.tell(&News::Drawn { summary: &draw.summary, skipped, notices: &draw.notices });
     Ok(plan.workload.grouping.group(draw.sessions)?)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, WireBackend};
-use servemark_core::{JsonObject, Prompt, Sample};
+use servemark_core::{Image, JsonObject, Prompt, Sample};
 
 /// One recorded run of the peer.
 struct Recording {
@@ -30,6 +30,16 @@ fn we_send_what_the_peer_sends() {
             assert_eq!(request.path, recording.backend_name().path());
         }
     }
+}
+
+#[test]
+fn completions_carry_pictures_at_the_end() {
+    let mut sample = Sample::new("Look:", 2, 4);
+    sample.images = vec![Image::new("http://pictures/1.png".to_owned())];
+    let spec = BackendSpec::new(BackendName::Vllm, CommonSpec::new("m"));
+    let body = spec.build().encode(&sample).unwrap().body;
+    let end = r#""ignore_eos":true,"image_data":["http://pictures/1.png"]}"#;
+    assert!(std::str::from_utf8(&body).unwrap().ends_with(end), "{body:?}");
 }
 
 #[test]
@@ -145,6 +155,7 @@ impl Recording {
         let output_tokens = limit.map_or(1, |limit| u32::try_from(limit).unwrap());
         let mut sample = Sample::new(prompt(body), 1, output_tokens);
         sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
+        sample.images = images(body);
         sample.with_extra_body(self.added(body))
     }
 
@@ -161,6 +172,10 @@ impl Recording {
 
 fn prompt(body: &Value) -> Prompt {
     match body {
+        Value::Object(body) if is_pictured(body.get("messages")) => {
+            let parts = body["messages"][0]["content"].as_array().unwrap();
+            parts.last().unwrap()["text"].as_str().unwrap().into()
+        }
         Value::Object(body) if body.contains_key("messages") => {
             Prompt::Messages(serde_json::from_value(body["messages"].clone()).unwrap())
         }
@@ -171,6 +186,20 @@ fn prompt(body: &Value) -> Prompt {
         }
         other => panic!("{other}"),
     }
+}
+
+/// Whether messages are a text behind pictures.
+fn is_pictured(messages: Option<&Value>) -> bool {
+    messages.is_some_and(|messages| messages[0]["content"][0]["type"] == "image_url")
+}
+
+/// The pictures of a body, wherever its route puts them.
+fn images(body: &Value) -> Vec<Image> {
+    let listed = body["image_data"].as_array().into_iter().flatten();
+    let parts = body["messages"][0]["content"].as_array().into_iter().flatten();
+    let shown = parts.map(|part| &part["image_url"]["url"]);
+    let uris = listed.chain(shown).filter_map(Value::as_str);
+    uris.map(|uri| Image::new(uri.to_owned())).collect()
 }
 
 /// Every recording but of those that ended before anything was sent.

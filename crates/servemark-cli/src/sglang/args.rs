@@ -14,7 +14,6 @@ mod request;
 mod shared_prefix;
 mod target;
 mod trace;
-mod unbuilt;
 
 use clap::{Command, CommandFactory, Parser};
 
@@ -30,7 +29,6 @@ pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
-pub(super) use self::unbuilt::FLAGS as UNBUILT;
 
 /// Benchmark a running server: SGLang's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -73,7 +71,7 @@ pub(super) struct SglangArgs {
 }
 
 impl SglangArgs {
-    /// The whole command: what is mirrored above, and the flags that are only known by name.
+    /// The whole command.
     pub(super) fn whole_command(program: &str) -> Command {
         Self::extended_command(program, |command| command)
     }
@@ -83,16 +81,11 @@ impl SglangArgs {
         program: &str,
         extend: impl FnOnce(Command) -> Command,
     ) -> Command {
-        let command = Self::command().args(unbuilt::args()).after_help(after_help());
+        let command = Self::command().after_help(NOTES);
         let mut command = extend(command).bin_name(program);
         command.build();
         command
     }
-}
-
-fn after_help() -> String {
-    let unbuilt = unbuilt::names();
-    format!("{NOTES}\n\nNot built yet, and refused unless at their defaults: {unbuilt}.")
 }
 
 const NOTES: &str = "\

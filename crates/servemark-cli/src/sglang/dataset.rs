@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
-    AgenticTraceSpec, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, LongBenchSpec,
-    MooncakeSpec, MooncakeWorkload, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio,
-    Shaping, ShareGptSpec, Source, SpeedBenchCategory, SpeedBenchSpec, TraceFormat, TraceSpec,
+    AgenticTraceSpec, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, ImageCount,
+    ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, MooncakeWorkload, OpenaiSpec, PromptForm,
+    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source, SpeedBenchCategory,
+    SpeedBenchSpec, TraceFormat, TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
@@ -17,10 +18,9 @@ use super::shared_prefix;
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// The data set's name, if it is built.
+/// The data set's name.
 pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
-    let name = &args.dataset_name;
-    name.parse().map_err(|_| CliError::not_built(format!("--dataset-name {name}")))
+    args.dataset_name.parse().map_err(refused("--dataset-name"))
 }
 
 /// The data set with its knobs, and how much of it.
@@ -30,7 +30,7 @@ pub(super) fn workload(
     environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
     check_token_ids(&args.dataset, backend)?;
-    let dataset = dataset(args, environment)?;
+    let dataset = dataset(args, backend, environment)?;
     // SGLang, too, sends every shared-prefix prompt, however many were asked for.
     let requests = match &dataset {
         DatasetSpec::GeneratedSharedPrefix(spec) => spec.sessions(),
@@ -46,7 +46,11 @@ pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
     at_least("--seed", 0, args.seed)
 }
 
-fn dataset(args: &SglangArgs, environment: &Environment) -> Result<DatasetSpec, CliError> {
+fn dataset(
+    args: &SglangArgs,
+    backend: BackendName,
+    environment: &Environment,
+) -> Result<DatasetSpec, CliError> {
     let SglangArgs { dataset: args, trace: replay, shared_prefix, own, .. } = args;
     Ok(match name(args)? {
         DatasetName::AgenticTrace => DatasetSpec::AgenticTrace(agentic_trace(args)?),
@@ -84,6 +88,8 @@ fn dataset(args: &SglangArgs, environment: &Environment) -> Result<DatasetSpec, 
         DatasetName::Burstgpt => trace(TraceFormat::Burstgpt, args),
         DatasetName::OtelTrace => trace(TraceFormat::Otel, args),
         DatasetName::Servegen => trace(TraceFormat::Servegen, args),
+        DatasetName::Image => DatasetSpec::Image(image(args, backend)?),
+        DatasetName::Mmmu => DatasetSpec::Mmmu(mmmu(args, backend)?),
         other => return Err(CliError::not_built(format!("--dataset-name {other}"))),
     })
 }
@@ -160,6 +166,40 @@ fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
 
 pub(super) fn form(args: &DatasetArgs) -> PromptForm {
     if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text }
+}
+
+fn image(args: &DatasetArgs, backend: BackendName) -> Result<ImageSpec, CliError> {
+    let mut spec = ImageSpec::default();
+    let most = at_least("--image-count", 1, args.image_count)?;
+    let most = NonZero::new(most).unwrap_or(NonZero::<u32>::MIN);
+    spec.images =
+        if args.random_image_count { ImageCount::UpTo(most) } else { ImageCount::Fixed(most) };
+    let resolution = args.image_resolution.parse();
+    spec.resolution = resolution.map_err(refused("--image-resolution"))?;
+    spec.format = args.image_format.parse().map_err(refused("--image-format"))?;
+    spec.content = args.image_content.parse().map_err(refused("--image-content"))?;
+    spec.input_tokens = at_least("--random-input-len", 0, args.random_input_len)?;
+    spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
+    let ratio = RangeRatio::new(args.random_range_ratio);
+    spec.range_ratio = ratio.map_err(refused("--random-range-ratio"))?;
+    spec.prompt_format = pictured_text(backend);
+    Ok(spec)
+}
+
+fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> {
+    let mut spec = MmmuSpec::default();
+    spec.path = path(args);
+    spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
+    spec.prompt_format = pictured_text(backend);
+    Ok(spec)
+}
+
+/// A route for chats renders the text that comes with pictures, any other takes it rendered.
+fn pictured_text(backend: BackendName) -> PromptFormat {
+    match backend.route() {
+        Route::Chat => PromptFormat::Raw,
+        _ => PromptFormat::ChatTemplate,
+    }
 }
 
 fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {

@@ -97,8 +97,10 @@ fn result_file(args: &SglangArgs, now: LocalTime) -> Result<PathBuf, CliError> {
     let prompts = at_least("--num-prompts", 1, dataset.num_prompts)?;
     let input = at_least("--random-input-len", 0, dataset.random_input_len)?;
     let output = at_least("--random-output-len", 0, dataset.random_output_len)?;
+    let images = at_least("--image-count", 1, dataset.image_count)?;
     let name = ResultFileName::new(&args.target.backend, &dataset.dataset_name, prompts)
-        .with_lengths(input, output);
+        .with_lengths(input, output)
+        .with_images(images, &dataset.image_resolution);
     let (_, month, day) = now.date;
     Ok(name.on(month, day).into())
 }

@@ -1,21 +1,20 @@
 //! Command lines that are refused before they become a plan: clap's refusals in argparse's words,
-//! SGLang's rules between flags, and what is not built.
+//! and SGLang's rules between flags.
 
 use std::cmp::Ordering;
 use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::args::{SglangArgs, SharedPrefixArgs, UNBUILT};
+use super::args::{SglangArgs, SharedPrefixArgs};
 use super::given::Given;
 use crate::error::{CliError, UsageError};
 use crate::python::repr;
 
-/// Rules between flags, then what is not built.
+/// SGLang's rules, first its parser's and then those on which its client ends.
 pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     check_rules(args, given)?;
-    check_exits(args)?;
-    UNBUILT.iter().try_for_each(|flag| flag.refuse(given))
+    check_exits(args)
 }
 
 /// The rules of SGLang's parser, in its words.

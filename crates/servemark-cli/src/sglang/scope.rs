@@ -65,7 +65,8 @@ impl Scene<'_> {
     }
 
     fn reads_no_file(&self) -> bool {
-        self.is_shared_prefix() || self.dataset == DatasetName::RandomIds
+        let draws_all = matches!(self.dataset, DatasetName::Image | DatasetName::RandomIds);
+        draws_all || self.is_shared_prefix()
     }
 
     fn is_mooncake(&self) -> bool {
@@ -231,7 +232,7 @@ const SCOPES: &[Scope] = &[
     Scope {
         flags: &["--dataset-path"],
         in_use: |scene| !scene.reads_no_file(),
-        when: "with --dataset-name random-ids and generated-shared-prefix",
+        when: "with --dataset-name image, random-ids and generated-shared-prefix",
         owner: Owner::Peer,
     },
     Scope {
@@ -288,6 +289,18 @@ const SCOPES: &[Scope] = &[
         flags: &["--speed-bench-category", "--speed-bench-output-len"],
         in_use: |scene| scene.dataset == DatasetName::SpeedBench,
         when: "beyond --dataset-name speed-bench",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--image-count",
+            "--image-resolution",
+            "--random-image-count",
+            "--image-format",
+            "--image-content",
+        ],
+        in_use: |scene| scene.dataset == DatasetName::Image,
+        when: "beyond --dataset-name image",
         owner: Owner::Peer,
     },
     Scope {

@@ -195,6 +195,43 @@ fn a_vllm_server_behind_a_gateway() {
 }
 
 #[test]
+fn drawn_pictures() {
+    let line = "--backend vllm-chat --dataset-name image --image-count 3 --random-image-count \
+                --image-resolution random:64x64-720p --image-format png --image-content blank \
+                --random-input-len 64 --random-output-len 8 --random-range-ratio 0.5";
+    let differences = differences(line);
+    let about = |line: &&str| line.contains(".workload") || line.contains("result_file");
+    insta::assert_snapshot!(differences.lines().filter(about).collect::<Vec<_>>().join("\n"), @r#"
+    .workload.dataset.dataset = "image"
+    .workload.dataset.images = {"up_to":3}
+    .workload.dataset.resolution = "random:64x64-720x1280"
+    .workload.dataset.content = "blank"
+    .workload.dataset.format = "png"
+    .workload.dataset.input_tokens = 64
+    .workload.dataset.output_tokens = 8
+    .workload.dataset.range_ratio = 0.5
+    .workload.dataset.prompt_format = "raw"
+    .workload.dataset.path is gone
+    .workload.dataset.shaping is gone
+    .output.result_file = "vllm-chat_0704_1000_64_8_3imgs_random:64x64-720p.jsonl"
+    "#);
+}
+
+#[test]
+fn questions_about_pictures() {
+    let differences = differences("--dataset-name mmmu --dataset-path d --random-output-len 9");
+    let about = |line: &&str| line.contains(".workload") || line.contains("result_file");
+    insta::assert_snapshot!(differences.lines().filter(about).collect::<Vec<_>>().join("\n"), @r#"
+    .workload.dataset.dataset = "mmmu"
+    .workload.dataset.path = "d"
+    .workload.dataset.output_tokens = 9
+    .workload.dataset.prompt_format = "chat_template"
+    .workload.dataset.shaping is gone
+    .output.result_file = "sglang_0704_1000_mmmu.jsonl"
+    "#);
+}
+
+#[test]
 fn a_load_with_limits() {
     let line = "--request-rate 12.5 --max-concurrency 64 --warmup-requests 3 --flush-cache \
                 --flush-cache-timeout 7.5 --ready-check-timeout-sec 0 --seed 1_000 --goodput \

@@ -19,16 +19,6 @@ where
 }
 
 #[test]
-fn what_is_not_built_is_named_with_its_value() {
-    for (line, what) in [
-        ("--dataset-name image", "--dataset-name image"),
-        ("--dataset-name mmmu", "--dataset-name mmmu"),
-    ] {
-        refuses(line, &format!("{what} is not built yet"));
-    }
-}
-
-#[test]
 fn what_asks_for_nothing_is_accepted() {
     let line = "--gsp-num-groups 64 --gsp-range-ratio 1 --image-format jpeg --lora-name \
                 --lora-zipf-alpha 1.50 --mooncake-workload conversation";
@@ -191,8 +181,15 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--dataset-name random-ids --dataset-path x --prompt-suffix s",
         &[
-            "--dataset-path has no effect with --dataset-name random-ids and generated-shared-prefix",
+            "--dataset-path has no effect with --dataset-name image, random-ids and generated-shared-prefix",
             "--prompt-suffix has no effect beyond --dataset-name sharegpt and custom",
+        ],
+    );
+    warns(
+        "--image-count 2 --image-format png",
+        &[
+            "--image-count has no effect beyond --dataset-name image",
+            "--image-format has no effect beyond --dataset-name image",
         ],
     );
     warns("--profile-steps 5", &["--profile-steps has no effect without --profile"]);
@@ -308,6 +305,36 @@ fn flags_of_other_text_data_sets() {
         ],
     );
     warns::<&str>("--dataset-name longbench_v2 --sharegpt-context-len 9 --bad-lines skip", &[]);
+}
+
+#[test]
+fn pictures_that_cannot_be_drawn_or_sent_are_refused() {
+    let image = |flags: &str| refusal(&format!("--dataset-name image {flags}")).to_string();
+    assert_eq!(
+        image("--image-resolution 8k"),
+        "--image-resolution cannot be used: Unsupported image resolution: 8k. Choose from 4k, 1080p, 720p, 360p, \
+         or provide custom 'heightxwidth' (e.g., 1080x1920)."
+    );
+    assert_eq!(
+        image("--image-resolution random:512x512-256x256"),
+        "--image-resolution cannot be used: Random image resolution minimum cannot exceed maximum."
+    );
+    assert_eq!(
+        image("--image-format webp"),
+        "--image-format cannot be used: pictures are not encoded as \"webp\"; known are jpeg and png"
+    );
+    assert_eq!(
+        image("--image-content stripes"),
+        "--image-content cannot be used: there are no \"stripes\" pictures; known are random and blank"
+    );
+    assert_eq!(image("--image-count 0"), "--image-count must be 1 or more, not 0");
+    for dataset in ["image", "mmmu"] {
+        assert_eq!(
+            refusal(&format!("--dataset-name {dataset} --backend vllm")).to_string(),
+            "Image dataset only supports backends: ('sglang', 'sglang-native', 'sglang-oai-chat', \
+             'vllm-chat', 'lmdeploy-chat'), got 'vllm'."
+        );
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod bad_traces;
 mod draws;
 mod goldens;
 mod mooncake;
+mod pictures;
 mod sglang_flags;
 mod traces;
 

@@ -6,9 +6,10 @@ use std::str::FromStr;
 
 use servemark_datasets::{
     AgenticTraceSpec, BadLine, Counting, CustomSpec, DatasetName, DatasetSpec, FixedOutput,
-    GroupOrder, LongBenchSpec, MooncakePrompts, MooncakeSpec, OpenaiSpec, Popularity, PromptForm,
-    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, SharedPrefixSpec, Source,
-    SpecError, SpeedBenchCategory, SpeedBenchSpec, ZipfAlpha,
+    GroupOrder, ImageCount, ImageSpec, LongBenchSpec, MmmuSpec, MooncakePrompts, MooncakeSpec,
+    OpenaiSpec, Popularity, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping,
+    ShareGptSpec, SharedPrefixSpec, Source, SpecError, SpeedBenchCategory, SpeedBenchSpec,
+    ZipfAlpha,
 };
 
 use crate::fixture;
@@ -65,6 +66,14 @@ impl Flags {
                 spec.output_tokens = output.unwrap_or(spec.output_tokens);
                 spec.context_tokens = self.number("--sharegpt-context-len").and_then(NonZero::new);
                 DatasetSpec::LongBenchV2(spec)
+            }
+            DatasetName::Image => DatasetSpec::Image(self.image()?),
+            DatasetName::Mmmu => {
+                let mut spec = MmmuSpec::default();
+                spec.path = Some(fixture("parquet/mmmu.parquet"));
+                spec.output_tokens = self.number("--random-output-len").unwrap();
+                spec.prompt_format = self.pictured_text();
+                DatasetSpec::Mmmu(spec)
             }
             DatasetName::Mooncake => {
                 let mut spec = MooncakeSpec::default();
@@ -134,6 +143,26 @@ impl Flags {
             spec.form = PromptForm::TokenIds;
         }
         Ok(DatasetSpec::GeneratedSharedPrefix(spec))
+    }
+
+    fn image(&self) -> Result<ImageSpec, SpecError> {
+        let mut spec = ImageSpec::default();
+        let count = self.number("--image-count").unwrap_or(NonZero::<u32>::MIN);
+        let is_random = self.has("--random-image-count");
+        spec.images = if is_random { ImageCount::UpTo(count) } else { ImageCount::Fixed(count) };
+        spec.resolution = self.text("--image-resolution").unwrap_or("1080p").parse()?;
+        spec.format = self.text("--image-format").unwrap_or("jpeg").parse()?;
+        spec.content = self.text("--image-content").unwrap_or("random").parse()?;
+        spec.input_tokens = self.number("--random-input-len").unwrap_or(spec.input_tokens);
+        spec.output_tokens = self.number("--random-output-len").unwrap_or(spec.output_tokens);
+        spec.range_ratio = RangeRatio::new(self.number("--random-range-ratio").unwrap_or(0.0))?;
+        spec.prompt_format = self.pictured_text();
+        Ok(spec)
+    }
+
+    fn pictured_text(&self) -> PromptFormat {
+        let is_chat = self.text("--backend").is_some_and(|name| name.ends_with("-chat"));
+        if is_chat { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
     }
 
     fn shaping(&self) -> Result<Shaping, SpecError> {

@@ -13,7 +13,8 @@ pub(in crate::sglang) struct DatasetArgs {
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(datasets()))]
     pub(in crate::sglang) dataset_name: String,
-    /// The file of sharegpt, random, custom, openai or a trace; for otel-trace and servegen a folder
+    /// The file of sharegpt, random, custom, openai, mmmu or a trace; for otel-trace and servegen a
+    /// folder
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(in crate::sglang) dataset_path: String,
     /// How many requests to send
@@ -28,15 +29,30 @@ pub(in crate::sglang) struct DatasetArgs {
     /// Leave out requests of sharegpt and custom that are longer, prompt and output together
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     pub(in crate::sglang) sharegpt_context_len: Option<i64>,
-    /// The longest prompt of random and random-ids
+    /// The longest prompt of random, random-ids and image
     #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
     pub(in crate::sglang) random_input_len: i64,
-    /// The longest output of random and random-ids
+    /// The longest output of random, random-ids and image; the output of mmmu
     #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
     pub(in crate::sglang) random_output_len: i64,
     /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::sglang) random_range_ratio: f64,
+    /// How many pictures a request of image has
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::sglang) image_count: i64,
+    /// Draw the number of pictures of each request, from one to --image-count
+    #[arg(long)]
+    pub(in crate::sglang) random_image_count: bool,
+    /// How large pictures are: 4k, 1080p, 720p, 360p, HEIGHTxWIDTH, or random:SMALLEST-LARGEST
+    #[arg(long, value_name = "SIZE", default_value = "1080p")]
+    pub(in crate::sglang) image_resolution: String,
+    /// How pictures are encoded: jpeg or png
+    #[arg(long, value_name = "FORMAT", default_value = "jpeg")]
+    pub(in crate::sglang) image_format: String,
+    /// What pictures show: random colours, or blank for white
+    #[arg(long, value_name = "CONTENT", default_value = "random")]
+    pub(in crate::sglang) image_content: String,
     /// Text put at the end of each prompt of sharegpt and custom
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(in crate::sglang) prompt_suffix: String,

@@ -14,7 +14,7 @@ const DIFFERENCES: [(&str, Option<&str>); 4] = [
         "--rust-client --backend trt",
         Some("Please provide a model using `--model` when using `trt` backend."),
     ),
-    ("--rust-client --dataset-name image", Some("--dataset-name image is not built yet")),
+    ("--rust-client --dataset-name image", None),
     ("--rust-client --cache-report --profile-by-stage", None),
     // The peer crashes after its first request.
     (

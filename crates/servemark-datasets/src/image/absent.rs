@@ -1,0 +1,19 @@
+//! In the place of the libraries that know pictures, in builds without them.
+
+use servemark_core::ImageSize;
+
+use crate::image::ImageFormat;
+
+pub(super) fn encode(
+    _pixels: &[u8],
+    _size: ImageSize,
+    _format: ImageFormat,
+) -> Result<Vec<u8>, String> {
+    Err(ABSENT.to_owned())
+}
+
+pub(super) fn as_png(_file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
+    Err(ABSENT.to_owned())
+}
+
+const ABSENT: &str = "this program was built without the feature image";

@@ -1,0 +1,170 @@
+//! How many tokens a picture is: the rules of the models' published processors, as transformers
+//! 5.19 applies them.
+//!
+//! It knows sizes and no pixels. A processor whose rule is not here is none at all: its pictures
+//! are not counted, rather than counted wrongly.
+
+use serde::Deserialize;
+use servemark_core::{ImageSize, TokenizerError};
+
+use crate::files::{Config, Folder};
+
+/// What a processor makes of pictures.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Vision {
+    /// What stands for a picture in a rendered prompt: a single token, which the processor repeats.
+    pub(crate) placeholder: String,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Rule {
+    /// Scaled to whole patches within bounds, then a token for each square of merged patches: the
+    /// models of the Qwen-VL family.
+    Scaled {
+        /// The side of what becomes one token, in pixels.
+        side: u32,
+        /// The fewest pixels of a scaled picture.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The same for every picture: `LLaVA`.
+    Fixed(u32),
+}
+
+impl Vision {
+    /// The processor that belongs to a tokenizer, if there is one and its rule is known.
+    pub(crate) fn of(folder: &Folder, config: &Config) -> Result<Option<Self>, TokenizerError> {
+        let settings: ProcessorFile = folder.json("processor_config.json")?.unwrap_or_default();
+        let beside = folder.json("preprocessor_config.json")?;
+        let Some(pictures) = settings.image_processor.clone().or(beside) else { return Ok(None) };
+        let class = [&settings.processor_class, &pictures.processor_class];
+        let class = class.into_iter().flatten().next().map_or("", String::as_str);
+        let own = config.token("image_token");
+        let vision = |placeholder: &str, rule| {
+            let placeholder = own.unwrap_or(placeholder).to_owned();
+            Some(Self { placeholder, rule })
+        };
+        Ok(match class {
+            "Qwen2VLProcessor" | "Qwen2_5_VLProcessor" | "Qwen3VLProcessor" => {
+                vision("<|image_pad|>", pictures.scaled())
+            }
+            "LlavaProcessor" => {
+                let placeholder = settings.image_token.as_deref().unwrap_or("<image>");
+                settings.fixed(&pictures).and_then(|rule| vision(placeholder, rule))
+            }
+            _ => None,
+        })
+    }
+
+    /// How many tokens a picture is.
+    pub(crate) fn tokens(&self, size: ImageSize) -> Result<u32, TokenizerError> {
+        match self.rule {
+            Rule::Fixed(tokens) => Ok(tokens),
+            Rule::Scaled { side, least, most } => scaled(size, side, least, most),
+        }
+    }
+}
+
+/// `preprocessor_config.json`, or its part of `processor_config.json`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PictureFile {
+    processor_class: Option<String>,
+    patch_size: Option<u32>,
+    merge_size: Option<u32>,
+    min_pixels: Option<u64>,
+    max_pixels: Option<u64>,
+    size: Option<Size>,
+    crop_size: Option<Size>,
+    do_center_crop: Option<bool>,
+}
+
+/// `processor_config.json`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ProcessorFile {
+    processor_class: Option<String>,
+    image_processor: Option<PictureFile>,
+    image_token: Option<String>,
+    patch_size: Option<u32>,
+    num_additional_image_tokens: u32,
+    vision_feature_select_strategy: Option<String>,
+}
+
+/// A size as the files spell it: one number for a square, or sides and edges by name.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum Size {
+    Square(u32),
+    Sides { width: u32, height: u32 },
+    Edges { shortest_edge: Option<u64>, longest_edge: Option<u64> },
+}
+
+impl PictureFile {
+    /// For these models the edges are numbers of pixels, whatever their names say.
+    fn scaled(&self) -> Rule {
+        let (shortest, longest) = match self.size {
+            Some(Size::Edges { shortest_edge, longest_edge }) => (shortest_edge, longest_edge),
+            _ => (None, None),
+        };
+        Rule::Scaled {
+            side: self.patch_size.unwrap_or(14) * self.merge_size.unwrap_or(2),
+            least: self.min_pixels.or(shortest).unwrap_or(56 * 56),
+            most: self.max_pixels.or(longest).unwrap_or(28 * 28 * 1280),
+        }
+    }
+
+    /// The sides of every picture that the model sees, if it sees all alike.
+    fn seen(&self) -> Option<(u32, u32)> {
+        let size = if self.do_center_crop.unwrap_or(true) { self.crop_size } else { self.size };
+        match size? {
+            Size::Square(side) => Some((side, side)),
+            Size::Sides { width, height } => Some((width, height)),
+            Size::Edges { .. } => None,
+        }
+    }
+}
+
+impl ProcessorFile {
+    fn fixed(&self, pictures: &PictureFile) -> Option<Rule> {
+        let (width, height) = pictures.seen()?;
+        let patch = self.patch_size.filter(|patch| *patch > 0)?;
+        let patches = (width / patch) * (height / patch) + self.num_additional_image_tokens;
+        let is_without_class = self.vision_feature_select_strategy.as_deref() == Some("default");
+        Some(Rule::Fixed(patches.saturating_sub(u32::from(is_without_class))))
+    }
+}
+
+/// The tokens of a picture that is scaled to whole multiples of `side` with `least` to `most`
+/// pixels, its shape kept as nearly as that allows.
+#[expect(clippy::cast_sign_loss, reason = "sides and their quotients are not negative")]
+fn scaled(size: ImageSize, side: u32, least: u64, most: u64) -> Result<u32, TokenizerError> {
+    let (width, height) = (f64::from(size.width), f64::from(size.height));
+    let elongation = width.max(height) / width.min(height);
+    if elongation > MOST_ELONGATED {
+        let ImageSize { width, height } = size;
+        let reason = format!(
+            "the model takes no picture that is more than {MOST_ELONGATED} times as long as it is \
+             wide, and this one is {width}x{height}"
+        );
+        return Err(TokenizerError::Picture { reason });
+    }
+    let side = f64::from(side);
+    let (across, down) = ((width / side).round_ties_even(), (height / side).round_ties_even());
+    let pixels = across * side * (down * side);
+    let (across, down) = if pixels > most as f64 {
+        let shrink = (width * height / most as f64).sqrt();
+        ((width / shrink / side).floor().max(1.0), (height / shrink / side).floor().max(1.0))
+    } else if pixels < least as f64 {
+        let stretch = (least as f64 / (width * height)).sqrt();
+        ((width * stretch / side).ceil(), (height * stretch / side).ceil())
+    } else {
+        (across, down)
+    };
+    Ok((across * down) as u32)
+}
+
+/// The models' own limit.
+const MOST_ELONGATED: f64 = 200.0;
