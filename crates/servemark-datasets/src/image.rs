@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{
     DatasetError, DrawContext, ErrorKind, Image, ImageSize, RequestError, Tokenizer, parallel,
 };
-use servemark_rng::NumpyRandom;
+use servemark_rng::{Leap, NumpyRandom};
 
 use self::picture::Picture;
 pub use self::picture::{ImageContent, ImageFormat};
@@ -113,20 +113,34 @@ impl ImageSpec {
         let input = self.range_ratio.draw(self.input_tokens, count, numpy);
         let output = self.range_ratio.draw(self.output_tokens, count, numpy);
         let lengths = input.into_iter().zip(output);
+        let leap = self.leap();
         let drafts = images.into_iter().zip(lengths).map(|(images, (input, output_tokens))| {
             let ids = context.random.python.choices(&vocabulary, input as usize);
             Draft {
                 ids: ids.unwrap_or_default().into_iter().copied().collect(),
-                pictures: (0..images).map(|_| self.picture(&mut context.random.numpy)).collect(),
+                pictures: (0..images)
+                    .map(|_| self.picture(&mut context.random.numpy, leap.as_ref()))
+                    .collect(),
                 output_tokens,
             }
         });
         Ok(drafts.collect())
     }
 
-    fn picture(&self, numpy: &mut NumpyRandom) -> (Image, ImageSize) {
+    fn picture(&self, numpy: &mut NumpyRandom, leap: Option<&Leap>) -> (Image, ImageSize) {
         let size = self.resolution.draw(numpy);
-        (Image::new(Picture::draw(size, self.format, self.content, numpy)), size)
+        (Image::new(Picture::draw(size, self.format, self.content, numpy, leap)), size)
+    }
+
+    /// A leap over the noise of each picture, where all are alike and large enough for it to be
+    /// shorter than the way.
+    fn leap(&self) -> Option<Leap> {
+        match (self.resolution, self.content) {
+            (Resolution::Fixed(size), ImageContent::Random) if size.pixels() > WORTH_A_LEAP => {
+                Some(Leap::of_samples(picture::samples(size)))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -170,6 +184,9 @@ fn text_vocabulary(tokenizer: &dyn Tokenizer) -> Vec<u32> {
     let is_text = |id: &u32| special.binary_search(id).is_err() && image != Some(*id);
     tokenizer.token_ids().iter().copied().filter(is_text).collect()
 }
+
+/// A leap takes as long as skipping about 360,000 pixels, and some time to be made.
+const WORTH_A_LEAP: u64 = 500_000;
 
 /// A picture file as it stands in a request.
 fn data_uri(format: ImageFormat, file: &[u8]) -> String {

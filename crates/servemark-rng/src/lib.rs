@@ -12,6 +12,7 @@
 //! `gamma` and `normal` are bit-exact where both are linked to the same one.
 
 mod interval;
+mod leap;
 mod mt19937;
 mod numpy;
 mod pcg64;
@@ -20,6 +21,7 @@ mod seed_sequence;
 mod state;
 mod weights;
 
+pub use crate::leap::Leap;
 pub use crate::mt19937::Mt19937;
 pub use crate::numpy::NumpyRandom;
 pub use crate::pcg64::Pcg64;

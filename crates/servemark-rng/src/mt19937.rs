@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::leap::{DEGREE, Leap};
+
 const SIZE: usize = 624;
 const MIDDLE: usize = 397;
 
@@ -51,12 +53,7 @@ impl Mt19937 {
 
     /// The next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
-        if self.next == SIZE {
-            self.twist();
-        }
-        let word = self.words[self.next];
-        self.next += 1;
-        temper(word)
+        temper(self.next_raw())
     }
 
     /// A float in `[0, 1)` with 53 random bits, made of two words.
@@ -64,6 +61,19 @@ impl Mt19937 {
         let high = self.next_u32() >> 5;
         let low = self.next_u32() >> 6;
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
+    }
+
+    /// Leaves out the words of a leap. What follows is what follows after as many words; the
+    /// generator is not *equal* to one that made them, because it is at another place of its block.
+    pub fn leap(&mut self, leap: &Leap) {
+        let mut ahead = self.clone();
+        let coming: Vec<u32> = (0..DEGREE + SIZE).map(|_| ahead.next_raw()).collect();
+        self.words.fill(0);
+        for power in leap.powers() {
+            let later = &coming[*power..*power + SIZE];
+            self.words.iter_mut().zip(later).for_each(|(word, later)| *word ^= later);
+        }
+        self.next = 0;
     }
 
     /// Leaves out the next `count` words, many times faster than drawing them.
@@ -87,6 +97,15 @@ impl Mt19937 {
         }
         self.words[0] = self.words[SIZE - 1];
         1
+    }
+
+    fn next_raw(&mut self) -> u32 {
+        if self.next == SIZE {
+            self.twist();
+        }
+        let word = self.words[self.next];
+        self.next += 1;
+        word
     }
 
     /// Makes the next 624 words. The loops read only ahead of what they write or far behind it, so

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use crate::interval::{BitGenerator, interval, permutation, shuffle, span};
+use crate::leap::Leap;
 use crate::mt19937::Mt19937;
 use crate::weights::Cumulative;
 
@@ -52,6 +53,11 @@ impl NumpyRandom {
     /// Leaves the generator where `numpy.random.rand(count)` does, without making the floats.
     pub fn skip_samples(&mut self, count: u64) {
         self.words.skip(2 * count);
+    }
+
+    /// Leaves the generator where as many floats do as the leap is over.
+    pub fn leap(&mut self, leap: &Leap) {
+        self.words.leap(leap);
     }
 
     /// `numpy.random.uniform(low, high)`.

@@ -127,11 +127,12 @@ impl Tokenizer for HfTokenizer {
         images: &[ImageSize],
     ) -> Result<Option<u32>, TokenizerError> {
         let Some(SeenBy { vision, .. }) = &self.vision else { return Ok(None) };
-        // The processor repeats each placeholder, which stays one token among its own kind.
+        // A placeholder is a token already, and one of those that the picture is said to be.
         let shown = prompt.matches(&vision.placeholder).count().min(images.len());
         let tokens = images[..shown].iter().map(|size| vision.tokens(*size));
         let tokens = tokens.sum::<Result<u32, TokenizerError>>()?;
-        Ok(Some(self.count(prompt, SpecialTokens::Add)? - shown as u32 + tokens))
+        let framed = vision.framing(prompt, shown);
+        Ok(Some(self.count(&framed, SpecialTokens::Add)? - shown as u32 + tokens))
     }
 
     fn special_tokens_added(&self) -> u32 {

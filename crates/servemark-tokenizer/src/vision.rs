@@ -4,6 +4,8 @@
 //! It knows sizes and no pixels. A processor whose rule is not here is none at all: its pictures
 //! are not counted, rather than counted wrongly.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use servemark_core::{ImageSize, TokenizerError};
 
@@ -12,8 +14,10 @@ use crate::files::{Config, Folder};
 /// What a processor makes of pictures.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Vision {
-    /// What stands for a picture in a rendered prompt: a single token, which the processor repeats.
+    /// What stands for a picture in a rendered prompt: a single token.
     pub(crate) placeholder: String,
+    /// What the processor puts in its place, without the tokens that are the picture.
+    frame: String,
     rule: Rule,
 }
 
@@ -29,7 +33,7 @@ enum Rule {
         /// The most.
         most: u64,
     },
-    /// The same for every picture: `LLaVA`.
+    /// The same for every picture: `LLaVA`, Gemma 3.
     Fixed(u32),
 }
 
@@ -42,23 +46,41 @@ impl Vision {
         let class = [&settings.processor_class, &pictures.processor_class];
         let class = class.into_iter().flatten().next().map_or("", String::as_str);
         let own = config.token("image_token");
-        let vision = |placeholder: &str, rule| {
+        // The token stays where it is and is repeated; so often it is one of its own kind already.
+        let repeated = |placeholder: &str, rule| {
             let placeholder = own.unwrap_or(placeholder).to_owned();
-            Some(Self { placeholder, rule })
+            Self { frame: placeholder.clone(), placeholder, rule }
         };
         Ok(match class {
             "Qwen2VLProcessor" | "Qwen2_5_VLProcessor" | "Qwen3VLProcessor" => {
-                vision("<|image_pad|>", pictures.scaled())
+                Some(repeated("<|image_pad|>", pictures.scaled()))
             }
             "LlavaProcessor" => {
                 let placeholder = settings.image_token.as_deref().unwrap_or("<image>");
-                settings.fixed(&pictures).and_then(|rule| vision(placeholder, rule))
+                settings.fixed(&pictures).map(|rule| repeated(placeholder, rule))
             }
+            "Gemma3Processor" => Self::framed(config, settings.image_seq_length.unwrap_or(256)),
             _ => None,
         })
     }
 
-    /// How many tokens a picture is.
+    /// Gemma 3's: pictures stand on lines of their own, between a token that opens and one that
+    /// closes; what opens is also the placeholder.
+    fn framed(config: &Config, tokens: u32) -> Option<Self> {
+        let (opens, closes) = (config.token("boi_token")?, config.token("eoi_token")?);
+        let frame = format!("\n\n{opens}{closes}\n\n");
+        Some(Self { placeholder: opens.to_owned(), frame, rule: Rule::Fixed(tokens + 1) })
+    }
+
+    /// A prompt's text with each of its first `pictures` placeholders replaced.
+    pub(crate) fn framing<'a>(&self, prompt: &'a str, pictures: usize) -> Cow<'a, str> {
+        if self.frame == self.placeholder {
+            return prompt.into();
+        }
+        prompt.replacen(&self.placeholder, &self.frame, pictures).into()
+    }
+
+    /// How many tokens a picture is, one that stays of the placeholder included.
     pub(crate) fn tokens(&self, size: ImageSize) -> Result<u32, TokenizerError> {
         match self.rule {
             Rule::Fixed(tokens) => Ok(tokens),
@@ -90,6 +112,7 @@ struct ProcessorFile {
     image_token: Option<String>,
     patch_size: Option<u32>,
     num_additional_image_tokens: u32,
+    image_seq_length: Option<u32>,
     vision_feature_select_strategy: Option<String>,
 }
 

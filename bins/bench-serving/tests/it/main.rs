@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod hub;
+mod pictures;
 mod program;
 mod runs;
 mod stopping;

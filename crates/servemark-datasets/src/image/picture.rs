@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{ImageSize, Media, RequestError};
-use servemark_rng::NumpyRandom;
+use servemark_rng::{Leap, NumpyRandom};
 
 use super::{codec, data_uri, unrendered};
 use crate::SpecError;
@@ -49,18 +49,23 @@ enum Colours {
 }
 
 impl Picture {
-    /// The next picture. The generator is left where drawing it leaves it.
+    /// The next picture. The generator is left where drawing it leaves it, over `leap` if there is
+    /// one over a picture of this size.
     pub(super) fn draw(
         size: ImageSize,
         format: ImageFormat,
         content: ImageContent,
         numpy: &mut NumpyRandom,
+        leap: Option<&Leap>,
     ) -> Self {
         let colours = match content {
             ImageContent::Blank => Colours::White,
             ImageContent::Random => {
                 let noise = numpy.clone();
-                numpy.skip_samples(size.pixels() * CHANNELS);
+                match leap {
+                    Some(leap) => numpy.leap(leap),
+                    None => numpy.skip_samples(samples(size)),
+                }
                 Colours::Noise(noise)
             }
         };
@@ -71,7 +76,7 @@ impl Picture {
     /// brighter than 254.
     #[expect(clippy::cast_sign_loss, reason = "a sample is not negative")]
     fn pixels(&self) -> Vec<u8> {
-        let mut pixels = vec![255; (self.size.pixels() * CHANNELS) as usize];
+        let mut pixels = vec![255; samples(self.size) as usize];
         if let Colours::Noise(noise) = &self.colours {
             let mut noise = noise.clone();
             pixels.fill_with(|| (noise.random_sample() * 255.0) as u8);
@@ -136,7 +141,10 @@ impl FromStr for ImageFormat {
     }
 }
 
-const CHANNELS: u64 = 3;
+/// How many floats the noise of a picture takes: one for each of three colours of a pixel.
+pub(super) fn samples(size: ImageSize) -> u64 {
+    size.pixels() * 3
+}
 
 #[cfg(test)]
 mod tests {
@@ -148,7 +156,7 @@ mod tests {
         let mut numpy = NumpyRandom::seeded(42);
         assert_eq!((numpy.randint(256, 1025), numpy.randint(256, 1025)), (Some(358), Some(691)));
         let size = ImageSize { width: 2, height: 1 };
-        let picture = Picture::draw(size, ImageFormat::Png, ImageContent::Random, &mut numpy);
+        let picture = Picture::draw(size, ImageFormat::Png, ImageContent::Random, &mut numpy, None);
         assert_eq!(picture.pixels(), [242, 186, 152, 39, 39, 14]);
     }
 
@@ -156,12 +164,12 @@ mod tests {
     fn a_picture_leaves_the_generator_where_drawing_it_does() {
         let mut numpy = NumpyRandom::seeded(7);
         let size = ImageSize { width: 31, height: 17 };
-        Picture::draw(size, ImageFormat::Png, ImageContent::Random, &mut numpy);
+        Picture::draw(size, ImageFormat::Png, ImageContent::Random, &mut numpy, None);
         let mut drawn = NumpyRandom::seeded(7);
         (0..31 * 17 * 3).for_each(|_| _ = drawn.random_sample());
         assert_eq!(numpy.randint(0, 1 << 40), drawn.randint(0, 1 << 40));
         let before = numpy.clone();
-        Picture::draw(size, ImageFormat::Png, ImageContent::Blank, &mut numpy);
+        Picture::draw(size, ImageFormat::Png, ImageContent::Blank, &mut numpy, None);
         assert_eq!(numpy, before, "a blank picture draws nothing");
     }
 

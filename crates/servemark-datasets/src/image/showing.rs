@@ -85,5 +85,5 @@ pub(crate) fn notices(shown: &[Shown]) -> Vec<String> {
 
 const UNCOUNTED: &str = "Vision tokens are not counted: the tokenizer's folder has no \
     preprocessor_config.json, or one of a processor whose rule is not built (Qwen2-VL, Qwen2.5-VL, \
-    Qwen3-VL and LLaVA are). Input tokens are those of the text; the server's own count is in the \
+    Qwen3-VL, LLaVA and Gemma 3 are). Input tokens are those of the text; the server's own count is in the \
     run log.";
