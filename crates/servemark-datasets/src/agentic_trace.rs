@@ -42,7 +42,7 @@ struct Trace<'a> {
 }
 
 impl AgenticTraceSpec {
-    /// The first `count` conversations that have a turn.
+    /// The first `count` conversations that have a turn, or all if it is 0.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -61,6 +61,7 @@ impl AgenticTraceSpec {
         let tokenizer = context.tokenizer;
         let session = |raw: &&RawValue| self.session(raw, &Place { path, text: &text }, tokenizer);
         let name = "tokenizing conversations";
+        let count = if count == 0 { conversations.len() } else { count };
         let sessions = parallel::first(name, &conversations, count, context.progress, session)?;
         let summary = self.summary(&sessions, offset);
         Ok(Draw::of_sessions(sessions, summary))

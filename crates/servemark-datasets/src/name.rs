@@ -68,6 +68,11 @@ impl DatasetName {
     /// Those of them that are ours.
     pub const OURS: [Self; 4] = [Self::AzureTrace, Self::Burstgpt, Self::OtelTrace, Self::Servegen];
 
+    /// Whether to ask for no request is to ask for all there are, as with SGLang.
+    pub const fn zero_means_all(self) -> bool {
+        matches!(self, Self::AgenticTrace | Self::Openai)
+    }
+
     /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -115,8 +115,8 @@ impl DatasetSpec {
         let why = match self {
             Self::GeneratedSharedPrefix(_) => "it has no group",
             Self::Openai(_) => "no line that was read has \"messages\"",
-            _ if count == 0 => "none was asked for (--num-prompts)",
             Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
+            _ if count == 0 => "none was asked for (--num-prompts)",
             Self::LongBenchV2(_) => {
                 "no question fits the context; is --sharegpt-context-len too small?"
             }

@@ -108,7 +108,7 @@ impl BenchPlan {
 
     /// Refuses what cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
-        if self.workload.requests == 0 {
+        if self.workload.requests == 0 && !self.workload.dataset.name().zero_means_all() {
             return Err(PlanError::NoRequests);
         }
         let (dataset, backend) = (&self.workload.dataset, self.backend);

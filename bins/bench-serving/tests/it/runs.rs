@@ -270,3 +270,25 @@ fn group_and_beginning(request: &SeenRequest) -> (String, String) {
     let ((_, group), (beginning, _)) = key.zip(parts).expect("a key and two parts");
     (group.to_owned(), beginning.to_owned())
 }
+
+#[test]
+fn conversations_are_held_to_their_end_and_zero_prompts_are_all_of_them() {
+    let folder = Folder::new();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+    let line = format!(
+        "--simulate ttft=2ms,itl=1ms --backend sglang-oai-chat --dataset-name agentic-trace \
+         --dataset-path {fixtures}/sglang/inputs/agentic_trace.json --num-prompts 0 \
+         --tokenizer {fixtures}/tokenizers/gpt2 --sharegpt-output-len 3 --request-rate inf \
+         --max-concurrency 4 --run-log run.jsonl --output-file result.jsonl"
+    );
+    let output = folder.run(&line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
+    assert_eq!((&result["completed"], &result["total_output_tokens"]), (&27.into(), &81.into()));
+    let log = folder.read("run.jsonl");
+    let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_longest = |record: &Value| record["index"] == 5 && record["phase"] == "measure";
+    let longest = records.map(|line| line["request"].clone()).filter(of_longest);
+    let turns: Vec<u64> = longest.map(|record| record["turn"].as_u64().unwrap_or(0)).collect();
+    assert_eq!(turns, [0, 1, 2, 3, 4, 5], "each after the one before");
+}

@@ -34,12 +34,18 @@ pub(super) fn workload(
     // SGLang, too, sends every shared-prefix prompt, however many were asked for.
     let requests = match &dataset {
         DatasetSpec::GeneratedSharedPrefix(spec) => spec.sessions(),
-        _ => at_least("--num-prompts", 1, args.dataset.num_prompts)?,
+        _ => prompts(&args.dataset)?,
     };
     let mut workload = WorkloadSpec::new(dataset, requests);
     workload.grouping = grouping(&args.embedding, backend)?;
     workload.seed = seed(&args.dataset)?;
     Ok(workload)
+}
+
+/// How many prompts are asked for.
+pub(super) fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
+    let least = i64::from(!name(args)?.zero_means_all());
+    at_least("--num-prompts", least, args.num_prompts)
 }
 
 pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {

@@ -11,6 +11,7 @@ use servemark_report::ResultFileName;
 
 use super::args::{OwnArgs, SglangArgs};
 use super::control::object;
+use super::dataset;
 use super::number::at_least;
 use crate::environment::{Environment, LocalTime};
 use crate::error::CliError;
@@ -94,7 +95,7 @@ fn run_log_name(backend: BackendName, now: LocalTime) -> String {
 
 fn result_file(args: &SglangArgs, now: LocalTime) -> Result<PathBuf, CliError> {
     let dataset = &args.dataset;
-    let prompts = at_least("--num-prompts", 1, dataset.num_prompts)?;
+    let prompts = dataset::prompts(dataset)?;
     let input = at_least("--random-input-len", 0, dataset.random_input_len)?;
     let output = at_least("--random-output-len", 0, dataset.random_output_len)?;
     let images = at_least("--image-count", 1, dataset.image_count)?;

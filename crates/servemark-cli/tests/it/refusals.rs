@@ -28,6 +28,7 @@ fn what_asks_for_nothing_is_accepted() {
 #[test]
 fn numbers_that_cannot_be() {
     refuses("--num-prompts 0", "--num-prompts must be 1 or more, not 0");
+    refuses("--dataset-name openai --num-prompts=-1", "--num-prompts must be 0 or more, not -1");
     refuses("--num-prompts=-3", "--num-prompts must be 1 or more, not -3");
     refuses("--max-concurrency -1", "--max-concurrency must be 0 or more, not -1");
     refuses("--warmup-requests -1", "--warmup-requests must be 0 or more, not -1");
