@@ -15,9 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "fixtures/record"))
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+sys.path.insert(0, str(FIXTURES / "record"))
 
 import client
+import images
 
 
 async def mooncake_requests(rows, tokenizer, args):
@@ -40,6 +42,10 @@ def main():
         serving.set_global_args(args)
         random.seed(args.seed)
         numpy.random.seed(args.seed)
+        if args.dataset_name == "image":
+            # transformers' processor, without the deep-learning framework that it else insists on.
+            processor = images.processor_at("qwen2-vl", FIXTURES)
+            sys.modules["sglang.benchmark.datasets.image"].get_processor = lambda _: processor
         tokenizer = serving.get_tokenizer(args.tokenizer)
         begun = time.perf_counter()
         rows = serving.get_dataset(args, tokenizer, args.model)

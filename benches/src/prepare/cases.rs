@@ -48,7 +48,22 @@ pub const CASES: &[Case] = &[
             Ok(format!("{QWEN} {gsp} {prompts}"))
         },
     },
+    Case {
+        name: "2,000 requests with a picture of 512x512",
+        argv: |inputs| pictures(inputs, 2_000, "--image-resolution 512x512"),
+    },
+    Case {
+        name: "10,000 requests with three pictures of 1080p",
+        argv: |inputs| pictures(inputs, 10_000, "--image-count 3"),
+    },
 ];
+
+fn pictures(inputs: &Inputs, prompts: usize, how: &str) -> anyhow::Result<String> {
+    let (model, prompts) = (inputs.vision_model()?, inputs.scaled(prompts));
+    let lengths = "--random-input-len 128 --random-output-len 16";
+    let image = format!("--dataset-name image --num-prompts {prompts} {how} {lengths}");
+    Ok(format!("--backend sglang-oai-chat --tokenizer {} {image}", model.display()))
+}
 
 fn random_ids(inputs: &Inputs) -> String {
     let lengths = "--random-input-len 16 --random-output-len 16 --random-range-ratio 1.0";

@@ -42,6 +42,20 @@ impl Inputs {
         })
     }
 
+    /// A folder as a vision model's is: a tokenizer with a processor of pictures beside it.
+    pub fn vision_model(&self) -> anyhow::Result<PathBuf> {
+        let model = self.folder.join("qwen2-vl");
+        fs::create_dir_all(&model)?;
+        for source in ["tokenizers/qwen2.5", "processors/qwen2-vl"] {
+            let source = format!("{}/../fixtures/{source}", env!("CARGO_MANIFEST_DIR"));
+            for entry in fs::read_dir(source)? {
+                let entry = entry?;
+                fs::copy(entry.path(), model.join(entry.file_name()))?;
+            }
+        }
+        Ok(model)
+    }
+
     /// A file of the folder, written by `write` if it is not there yet.
     pub fn file(
         &self,

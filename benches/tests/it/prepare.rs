@@ -13,9 +13,15 @@ fn a_small_study_gives_a_table() {
     let output = prepare(&["--scale", "0.0005", "--folder", folder]);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for row in
-        ["as text | 500 |", "as ids | 500 |", "of 500 MB | 5 |", "each | 10 |", "64 groups | 64 |"]
-    {
+    for row in [
+        "as text | 500 |",
+        "as ids | 500 |",
+        "of 500 MB | 5 |",
+        "each | 10 |",
+        "64 groups | 64 |",
+        "512x512 | 1 |",
+        "1080p | 5 |",
+    ] {
         assert!(table.contains(row), "{table}");
     }
     let peaks = table.lines().skip(2).map(|row| row.split(" | ").nth(4).unwrap());
