@@ -3,7 +3,11 @@
 //! Linux stamps every packet at its arrival, before any queue of ours, and hands the stamp of the
 //! last byte of a read out with it. Elsewhere there is no stamp.
 
+use std::io;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
+
+use tokio::net::TcpStream;
 
 /// What one read brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -14,11 +18,25 @@ pub(crate) struct Received {
     pub(crate) stamped: Option<Duration>,
 }
 
+/// Reads what has arrived, or waits for it.
+pub(crate) fn poll_receive(
+    stream: &TcpStream,
+    cx: &mut Context<'_>,
+    buffer: &mut [u8],
+) -> Poll<io::Result<Received>> {
+    loop {
+        ready!(stream.poll_read_ready(cx))?;
+        match try_receive(stream, buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            received => return Poll::Ready(received),
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod machine {
     use std::io::{self, IoSliceMut};
     use std::os::fd::{AsRawFd, RawFd};
-    use std::task::{Context, Poll, ready};
     use std::time::Duration;
 
     use nix::sys::socket::{
@@ -49,25 +67,12 @@ mod machine {
         }
     }
 
-    /// Reads what has arrived, or waits for it.
-    pub(crate) fn poll_receive(
-        stream: &TcpStream,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<Received>> {
-        loop {
-            ready!(stream.poll_read_ready(cx))?;
-            match try_receive(stream, buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                received => return Poll::Ready(received),
-            }
-        }
-    }
-
+    /// Reads what has arrived.
+    ///
     /// A short read emptied the socket. Saying then that it would block makes the runtime wait for
     /// the next arrival, where another call would only be refused; it does the same for its own
     /// reads.
-    fn try_receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
+    pub(crate) fn try_receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
         let mut received = None;
         let tried = stream.try_io(Interest::READABLE, || {
             let Received { length, .. } = *received.insert(receive(stream.as_raw_fd(), buffer)?);
@@ -105,7 +110,6 @@ mod machine {
 #[cfg(not(target_os = "linux"))]
 mod machine {
     use std::io;
-    use std::task::{Context, Poll};
 
     use tokio::net::TcpStream;
 
@@ -119,21 +123,11 @@ mod machine {
         false
     }
 
-    /// Reads what has arrived, or waits for it.
-    pub(crate) fn poll_receive(
-        stream: &TcpStream,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<Received>> {
-        loop {
-            std::task::ready!(stream.poll_read_ready(cx))?;
-            match stream.try_read(buffer) {
-                Ok(length) => return Poll::Ready(Ok(Received { length, stamped: None })),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
+    /// Reads what has arrived.
+    pub(crate) fn try_receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
+        stream.try_read(buffer).map(|length| Received { length, stamped: None })
     }
 }
 
-pub(crate) use machine::{ask_for_stamps, is_closed, poll_receive};
+use machine::try_receive;
+pub(crate) use machine::{ask_for_stamps, is_closed};
