@@ -1,5 +1,6 @@
 //! Scripted transports, stream fixtures and golden helpers for this workspace's tests.
 
+pub mod bodies;
 pub mod captures;
 mod hub;
 mod scripted;

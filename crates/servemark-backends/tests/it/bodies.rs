@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, WireBackend};
-use servemark_core::{Image, JsonObject, Prompt, Sample};
+use servemark_core::{Image, JsonObject, Sample};
+use servemark_testkit::bodies;
 
 /// One recorded run of the peer.
 struct Recording {
@@ -150,13 +151,7 @@ impl Recording {
 
     /// The sample that the peer drew, as its body tells: the prompt, the length and what it adds.
     fn sample(&self, body: &Value) -> Sample {
-        let limits = ["/max_completion_tokens", "/max_tokens", "/sampling_params/max_new_tokens"];
-        let limit = limits.iter().find_map(|pointer| body.pointer(pointer)?.as_u64());
-        let output_tokens = limit.map_or(1, |limit| u32::try_from(limit).unwrap());
-        let mut sample = Sample::new(prompt(body), 1, output_tokens);
-        sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
-        sample.images = images(body);
-        sample.with_extra_body(self.added(body))
+        bodies::sample(body).with_extra_body(self.added(body))
     }
 
     /// What a row of data adds. Its keys are told from the body, which is circular;
@@ -168,38 +163,6 @@ impl Recording {
         let named = keys.filter_map(|key| Some(((*key).to_owned(), body.get(*key)?.clone())));
         named.filter(|(key, value)| !(key == "temperature" && *value == json!(0.0))).collect()
     }
-}
-
-fn prompt(body: &Value) -> Prompt {
-    match body {
-        Value::Object(body) if is_pictured(body.get("messages")) => {
-            let parts = body["messages"][0]["content"].as_array().unwrap();
-            parts.last().unwrap()["text"].as_str().unwrap().into()
-        }
-        Value::Object(body) if body.contains_key("messages") => {
-            Prompt::Messages(serde_json::from_value(body["messages"].clone()).unwrap())
-        }
-        Value::Object(body) => {
-            let keys = ["text", "prompt", "input_ids", "input", "text_input"];
-            let prompt = keys.iter().find_map(|key| body.get(*key)).unwrap();
-            serde_json::from_value(prompt.clone()).unwrap()
-        }
-        other => panic!("{other}"),
-    }
-}
-
-/// Whether messages are a text behind pictures.
-fn is_pictured(messages: Option<&Value>) -> bool {
-    messages.is_some_and(|messages| messages[0]["content"][0]["type"] == "image_url")
-}
-
-/// The pictures of a body, wherever its route puts them.
-fn images(body: &Value) -> Vec<Image> {
-    let listed = body["image_data"].as_array().into_iter().flatten();
-    let parts = body["messages"][0]["content"].as_array().into_iter().flatten();
-    let shown = parts.map(|part| &part["image_url"]["url"]);
-    let uris = listed.chain(shown).filter_map(Value::as_str);
-    uris.map(|uri| Image::new(uri.to_owned())).collect()
 }
 
 /// Every recording but of those that ended before anything was sent.

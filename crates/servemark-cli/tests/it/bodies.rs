@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendSpec};
 use servemark_cli::{CliError, Parsed, sglang};
-use servemark_core::{Image, JsonObject, Prompt, Sample};
 use servemark_datasets::{DatasetName, DatasetSpec};
 use servemark_plan::{ControlSpec, Profiled};
+use servemark_testkit::bodies;
 
 use super::environment;
 
@@ -36,7 +36,7 @@ fn the_same_bodies_are_asked_for() {
         }
         let backend = recording.wire(&parsed).build();
         for body in recording.bodies(parsed.plan.backend.path()) {
-            let request = backend.encode(&sample(body)).unwrap();
+            let request = backend.encode(&bodies::sample(body)).unwrap();
             let ours = String::from_utf8(request.body.to_vec()).unwrap();
             assert_eq!(ours, body.to_string(), "{}", recording.name);
             bodies += 1;
@@ -167,40 +167,6 @@ fn recordings() -> Vec<Recording> {
     assert!(paths.len() > 70, "only {} recordings", paths.len());
     let runs = paths.iter().map(|path| Recording::load(path));
     runs.filter(|recording| !recording.name.starts_with("exit_")).collect()
-}
-
-/// The sample that a recorded body was made of.
-fn sample(body: &Value) -> Sample {
-    let lengths = ["max_completion_tokens", "max_tokens"].map(|key| &body[key]);
-    let native = &body["sampling_params"]["max_new_tokens"];
-    let output = lengths.into_iter().chain([native]).find_map(Value::as_u64).unwrap_or_default();
-    let mut sample = Sample::new(prompt(body), 1, output as u32);
-    sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
-    sample.images = images(body);
-    sample
-}
-
-fn prompt(body: &Value) -> Prompt {
-    if let Some(ids) = body.get("input_ids") {
-        return serde_json::from_value::<Vec<u32>>(ids.clone()).unwrap().into();
-    }
-    if let Some(text) = body["messages"][0]["content"].as_array().and_then(|parts| parts.last()) {
-        return text["text"].as_str().unwrap().into();
-    }
-    if let Some(messages) = body.get("messages") {
-        return serde_json::from_value::<Vec<JsonObject>>(messages.clone()).unwrap().into();
-    }
-    let texts = ["text", "prompt", "input", "text_input"].map(|key| body[key].as_str());
-    texts.into_iter().flatten().next().unwrap().into()
-}
-
-/// The pictures of a body, wherever its route puts them.
-fn images(body: &Value) -> Vec<Image> {
-    let listed = body["image_data"].as_array().into_iter().flatten();
-    let parts = body["messages"][0]["content"].as_array().into_iter().flatten();
-    let shown = parts.map(|part| &part["image_url"]["url"]);
-    let uris = listed.chain(shown).filter_map(Value::as_str);
-    uris.map(|uri| Image::new(uri.to_owned())).collect()
 }
 
 /// Puts our environment in the place of what the recording left open.
