@@ -35,11 +35,11 @@ pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Image, Media};
 pub use progress::{NoProgress, Progress, Task};
-pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord};
+pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord, SocketFacts};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, RunLog, RunLogError,
-    RunLogWriter, Truth,
+    RunLogWriter, ShardCost, Truth,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

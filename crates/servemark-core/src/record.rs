@@ -49,6 +49,9 @@ pub struct RequestRecord {
     /// What it cost to get a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
+    /// What the kernel knew of its connection at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<SocketFacts>,
     /// The HTTP status, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -164,6 +167,29 @@ pub enum Connection {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls_ns: Option<u64>,
     },
+}
+
+/// What the kernel knew of a request's connection when its answer was over. Counts are of this
+/// request alone, also on a connection that carried others before it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct SocketFacts {
+    /// The smoothed round-trip time, in microseconds.
+    pub rtt_us: u32,
+    /// The shortest round trip of the connection, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rtt_us: Option<u32>,
+    /// Segments that had to be sent again.
+    #[serde(skip_serializing_if = "is_default")]
+    pub retransmits: u32,
+    /// Segments with data that arrived. Fewer than there were reads cannot be; fewer than there
+    /// were pieces means that the server or the network put pieces together, and not this client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_segments_in: Option<u32>,
+    /// Packets that arrived out of their order.
+    #[serde(skip_serializing_if = "is_default")]
+    pub out_of_order: u32,
 }
 
 /// How a request ended well.

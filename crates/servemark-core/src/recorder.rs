@@ -2,7 +2,7 @@
 
 use crate::{
     Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord,
-    Sample, Sink, Stamp, Usage,
+    Sample, Sink, SocketFacts, Stamp, Usage,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -35,6 +35,7 @@ impl Recorder {
                 deltas: DeltaLog::with_capacity(expected),
                 ended: scheduled,
                 connection: None,
+                socket: None,
                 status: None,
                 usage: None,
                 cache_storage: None,
@@ -81,6 +82,11 @@ impl Recorder {
         self.record.first_byte.get_or_insert(at);
         self.record.received_bytes += bytes as u64;
         self.record.ended = at;
+    }
+
+    /// What the kernel knows of its connection.
+    pub fn socket(&mut self, facts: SocketFacts) {
+        self.record.socket = Some(facts);
     }
 
     /// By whose clock its arrivals are known; the program's unless told.

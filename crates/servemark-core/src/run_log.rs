@@ -16,7 +16,7 @@ use crate::{Phase, RequestRecord};
 mod facts;
 mod writer;
 
-pub use facts::{ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, Truth};
+pub use facts::{ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost, Truth};
 pub use writer::RunLogWriter;
 
 /// One run: what was planned, what was seen, and what was learned after it.

@@ -85,7 +85,7 @@ impl Metrics {
         let tokens = TokenTotals::of(log, &scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(&scores, policy.peak);
-        let cost = log.footer().and_then(|footer| footer.client);
+        let cost = log.footer().and_then(|footer| footer.client.as_ref());
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),

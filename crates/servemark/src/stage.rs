@@ -28,7 +28,7 @@ pub(crate) struct Stage<'a> {
 }
 
 /// What is known when the last answer is in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Measured {
     /// What it cost the client.
     pub(crate) cost: ClientCost,

@@ -138,20 +138,46 @@ pub struct Footer {
     pub truth: Vec<Truth>,
 }
 
-/// What the client itself used during the measurement.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+/// What the client itself used during the measurement, and what it was kept from.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct ClientCost {
-    /// CPU nanoseconds of the thread that sent and read.
+    /// CPU nanoseconds of the threads that sent and read, together.
     pub cpu_ns: u64,
     /// Wall nanoseconds of the measurement.
     pub wall_ns: u64,
+    /// Each of those threads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shards: Vec<ShardCost>,
+    /// Nanoseconds that the hypervisor gave to others while a core of this machine wanted to run,
+    /// all cores together; absent where the system does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_ns: Option<u64>,
+    /// Nanoseconds for which those threads waited for the writer of the run log.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log_wait_ns: u64,
+}
+
+/// What one thread that sent and read used, and what it was kept from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ShardCost {
+    /// CPU nanoseconds.
+    pub cpu_ns: u64,
+    /// How often it was taken off its core though it had work to do.
+    pub involuntary_switches: u64,
+    /// Nanoseconds for which it could have run and no core was free; absent where the system does
+    /// not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<u64>,
 }
 
 impl ClientCost {
-    /// A cost of its parts.
+    /// The cost of one thread of which no more is known.
     pub fn new(cpu_ns: u64, wall_ns: u64) -> Self {
-        Self { cpu_ns, wall_ns }
+        Self { cpu_ns, wall_ns, ..Self::default() }
     }
 }
 
