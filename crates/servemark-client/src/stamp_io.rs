@@ -8,9 +8,6 @@
 //! On a current-thread runtime the answer is exact for HTTP/1.1: the socket is read again only
 //! after what was read is taken. On HTTP/2, where streams share a connection, and on a runtime with
 //! several threads, it is an upper bound.
-//!
-//! The kernel stamps by the wall clock. Only the difference to the wall clock's time of the read is
-//! used, so the wall clock may be wrong; it must not jump between the two.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use servemark_core::{Arrival, Clock, MonotonicClock, Stamp, unix_now};
+use servemark_core::{Arrival, Clock, MonotonicClock, Stamp};
+use servemark_receive::Received;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -132,10 +130,8 @@ impl StampIo {
         outcome
     }
 
-    /// The wall clock is read first: what may come between the two readings then makes an arrival
-    /// late by as much, as it does without a stamp, and never too early.
-    fn stamp(&self, stamped: Option<Duration>) {
-        let lag = stamped.map(|stamped| unix_now().saturating_sub(stamped));
+    fn stamp(&self, received: Received) {
+        let lag = received.lag();
         self.wire.read_at(self.clock.now(), lag);
     }
 }
@@ -151,7 +147,7 @@ impl AsyncRead for StampIo {
         let received = ready!(poll_receive(&self.stream, cx, room))?;
         // The end of the stream brings no byte, so it must not move the last byte's stamp.
         if received.length > 0 {
-            self.stamp(received.stamped);
+            self.stamp(received);
             buffer.advance(received.length);
         }
         Poll::Ready(Ok(()))
