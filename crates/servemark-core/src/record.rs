@@ -38,6 +38,10 @@ pub struct RequestRecord {
     /// When the first byte of the response's body arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Stamp>,
+    /// How many reads of the socket brought its answer, head included. Reads with one stamp are
+    /// one: they took a packet in parts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reads: u32,
     /// How many bytes of its body arrived, without HTTP's framing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub received_bytes: u64,

@@ -31,6 +31,7 @@ impl Recorder {
                 sent: None,
                 headers: None,
                 first_byte: None,
+                reads: 0,
                 received_bytes: 0,
                 deltas: DeltaLog::with_capacity(expected),
                 ended: scheduled,
@@ -74,14 +75,14 @@ impl Recorder {
     pub fn headers(&mut self, at: Stamp, status: u16) {
         self.record.headers = Some(at);
         self.record.status = Some(status);
-        self.record.ended = at;
+        self.read(at);
     }
 
     /// Bytes of the response's body arrived.
     pub fn body(&mut self, at: Stamp, bytes: usize) {
         self.record.first_byte.get_or_insert(at);
         self.record.received_bytes += bytes as u64;
-        self.record.ended = at;
+        self.read(at);
     }
 
     /// What the kernel knows of its connection.
@@ -112,6 +113,13 @@ impl Recorder {
         self.record.outcome =
             outcome.map(|finish| Finish { reason: finish.reason.or(self.finish_reason) });
         self.record
+    }
+
+    /// Something was read that arrived at `at`; several parts of it may say so.
+    fn read(&mut self, at: Stamp) {
+        let is_another = self.record.reads == 0 || self.record.ended != at;
+        self.record.reads += u32::from(is_another);
+        self.record.ended = at;
     }
 }
 
@@ -175,11 +183,12 @@ mod tests {
         recorder.headers(at(12), 200);
         recorder.body(at(13), 5);
         recorder.at(at(13)).delta(Delta::content("a"));
-        recorder.body(at(14), 7);
+        recorder.body(at(14), 4);
+        recorder.body(at(14), 3);
         recorder.at(at(14)).finish_reason("length");
         let record = recorder.finish(Ok(Finish::default()), at(99));
         assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
-        assert_eq!(record.received_bytes, 12);
+        assert_eq!((record.reads, record.received_bytes), (3, 12));
         assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
     }
 
