@@ -116,7 +116,7 @@ impl<B: Backend> HttpTransport<B> {
             let mut taken = Ok(flow);
             let take = |arrival: Arrival, bytes: &[u8]| {
                 if taken == Ok(Flow::Continue) {
-                    recorder.body(arrival.at(), bytes.len());
+                    recorder.body(arrival, bytes.len());
                     taken = answer.read(bytes, arrival, recorder);
                 }
             };

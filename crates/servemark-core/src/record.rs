@@ -50,6 +50,10 @@ pub struct RequestRecord {
     pub deltas: DeltaLog,
     /// When the last byte of the response's body arrived, or when it failed.
     pub ended: Stamp,
+    /// For how many microseconds the last bytes of its body had arrived when the client saw them;
+    /// zero where only the client's own clock says when they arrived.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub end_lag_us: u32,
     /// What it cost to get a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,

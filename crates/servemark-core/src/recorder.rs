@@ -35,6 +35,7 @@ impl Recorder {
                 received_bytes: 0,
                 deltas: DeltaLog::with_capacity(expected),
                 ended: scheduled,
+                end_lag_us: 0,
                 connection: None,
                 socket: None,
                 status: None,
@@ -79,10 +80,12 @@ impl Recorder {
     }
 
     /// Bytes of the response's body arrived.
-    pub fn body(&mut self, at: Stamp, bytes: usize) {
-        self.record.first_byte.get_or_insert(at);
+    pub fn body(&mut self, arrival: impl Into<Arrival>, bytes: usize) {
+        let arrival = arrival.into();
+        self.record.first_byte.get_or_insert(arrival.at());
         self.record.received_bytes += bytes as u64;
-        self.read(at);
+        self.record.end_lag_us = arrival.lag_us();
+        self.read(arrival.at());
     }
 
     /// What the kernel knows of its connection.
@@ -184,11 +187,11 @@ mod tests {
         recorder.body(at(13), 5);
         recorder.at(at(13)).delta(Delta::content("a"));
         recorder.body(at(14), 4);
-        recorder.body(at(14), 3);
+        recorder.body(Arrival::new(at(14), at(5_014)), 3);
         recorder.at(at(14)).finish_reason("length");
         let record = recorder.finish(Ok(Finish::default()), at(99));
         assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
-        assert_eq!((record.reads, record.received_bytes), (3, 12));
+        assert_eq!((record.reads, record.received_bytes, record.end_lag_us), (3, 12, 5));
         assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
     }
 
