@@ -1,26 +1,35 @@
 //! How far the client's numbers are from the truth, and what taking them costs.
 //!
-//! A [`Load`] is put on the ground-truth server, which runs as a process of its own on another
-//! core, once by the client's own building blocks and once by a bare reader that is the floor of
-//! what any client can do here. [`Figures`] are what came of one such run; a [`Study`] is all runs
-//! of all loads.
+//! The ground-truth server runs as a process of its own on another core. A load is put on it by the
+//! client's own building blocks, by a bare reader that is the floor of what any client can do here,
+//! and by whole programs: ours and its peers', where they are installed. A [`Study`] is all runs of
+//! all of them.
 //!
-//! This module knows no command line and prints nothing.
+//! This module knows no command line but its own and prints nothing.
 
 mod bare;
+mod bed;
 mod client;
+mod experiment;
 mod figures;
+mod hog;
 mod load;
 mod machine;
+mod noise;
 mod options;
+mod proc;
+mod reader;
 mod server;
 mod study;
 mod table;
 
-pub use figures::{Comparison, Figures, Seen};
-pub use load::{Load, Start};
+pub use figures::{Comparison, StreamFigures};
+pub use hog::hog;
+pub use load::{Start, StreamLoad};
 pub use machine::{Cores, Machine};
+pub use noise::Noise;
 pub use options::Options;
-pub use server::{Account, Server, serve};
-pub use study::{Case, Reader, Study, measure};
-pub use table::{Style, write_report};
+pub use reader::Reader;
+pub use server::serve;
+pub use study::{Case, Run, Study, measure};
+pub use table::{Style, write_plan, write_report};

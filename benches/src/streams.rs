@@ -7,6 +7,7 @@ pub fn backend(route: Route) -> WireBackend {
     let name = match route {
         Route::Generate => BackendName::Sglang,
         Route::Completions => BackendName::Vllm,
+        Route::Embeddings => BackendName::VllmEmbedding,
         _ => BackendName::VllmChat,
     };
     BackendSpec::new(name, CommonSpec::new(MODEL)).build()

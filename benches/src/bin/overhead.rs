@@ -4,15 +4,18 @@
 fn main() -> anyhow::Result<()> {
     use std::io::{Write, stderr, stdout};
 
-    use anyhow::Context;
+    use anyhow::{Context, ensure};
     use servemark::client::raise_nofile;
-    use servemark_benches::overhead::{Options, measure, serve, write_report};
+    use servemark_benches::overhead::{Options, hog, measure, serve, write_plan, write_report};
 
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if serve(&args, &mut stdout().lock())? {
+    if serve(&args, &mut stdout().lock())? || hog(&args)? {
         return Ok(());
     }
     let options = Options::parse(args)?;
+    if options.plan {
+        return Ok(write_plan(&options, &mut stdout().lock())?);
+    }
     raise_nofile()?;
     let program = std::env::current_exe().context("cannot find this program again")?;
     let study = measure(&options, &program, |step| {
@@ -23,7 +26,9 @@ fn main() -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(&study)?;
         std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(write_report(&study, options.style, &mut stdout().lock())?)
+    write_report(&study, options.style, &mut stdout().lock())?;
+    ensure!(study.missing.is_empty(), "{} runs failed", study.missing.len());
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,9 +1,10 @@
 //! The floor: a reader that reads, takes the time, counts events, and does nothing else.
 //!
 //! One thread, one epoll set, one buffer for all streams, one clock read per read. It understands
-//! neither HTTP nor JSON, so it is no client; it is what the kernel and the wake-ups cost.
+//! neither HTTP nor JSON, so it is no client; it is what the kernel and the wake-ups cost. Told to, it
+//! asks for the kernel's stamps as well, so that what those cost is seen apart.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
 
 use anyhow::{Context, ensure};
@@ -16,19 +17,22 @@ use servemark::core::{
 };
 use servemark::runner::CostMeter;
 
-use super::machine::waited_ms;
-use super::{Load, Seen};
+use super::StreamLoad;
+use super::bed::Seen;
 use crate::streams::backend;
-use timer::Timer;
 
 mod marks;
+mod receive;
 mod timer;
 
 use marks::Marks;
+pub(super) use receive::Arrivals;
+use timer::Timer;
 
 /// The floor's connections, open.
 pub(super) struct Bare {
     clock: MonotonicClock,
+    arrivals: Arrivals,
     epoll: OwnedFd,
     timer: Timer,
     streams: Vec<Stream>,
@@ -47,7 +51,11 @@ struct Stream {
 }
 
 impl Bare {
-    pub(super) fn connect(load: &Load, url: &str) -> anyhow::Result<Self> {
+    pub(super) fn connect(
+        load: &StreamLoad,
+        arrivals: Arrivals,
+        url: &str,
+    ) -> anyhow::Result<Self> {
         let address = url.strip_prefix("http://").context("the floor speaks plain HTTP only")?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = Timer::new(load.streams, load.step())?;
@@ -57,20 +65,21 @@ impl Bare {
         let mut streams = Vec::with_capacity(load.streams);
         for (number, sample) in (0..).zip(&samples) {
             let stream = Stream::open(address, sample)?;
+            arrivals.ask(&stream.socket)?;
             epoll::add(&epoll, &stream.socket, epoll::EventData::new_u64(number), interest)?;
             streams.push(stream);
         }
-        Ok(Self { clock: MonotonicClock::start(), epoll, timer, streams, samples })
+        Ok(Self { clock: MonotonicClock::start(), arrivals, epoll, timer, streams, samples })
     }
 
     pub(super) fn run(mut self) -> anyhow::Result<Seen> {
-        let (meter, waited) = (CostMeter::start(&self.clock), waited_ms());
+        let meter = CostMeter::start(&self.clock);
         self.timer.start()?;
         self.read_all()?;
-        let (cost, waited) = (meter.stop(&self.clock), waited_ms() - waited);
+        let cost = meter.stop(&self.clock);
         let rows = self.streams.iter().zip(&self.samples).enumerate();
         let records = rows.map(|(index, (stream, sample))| stream.record(index, sample));
-        Ok(Seen::new(records.collect(), cost, waited))
+        Ok(Seen { records: records.collect(), cost })
     }
 
     fn read_all(&mut self) -> anyhow::Result<()> {
@@ -85,7 +94,9 @@ impl Bare {
                     TIMER => sent = self.send_due(sent)?,
                     number => {
                         let stream = &mut self.streams[number as usize];
-                        open -= usize::from(stream.read(&self.clock, &mut buffer)?);
+                        let read =
+                            self.arrivals.receive(&stream.socket, &self.clock, &mut buffer)?;
+                        open -= usize::from(stream.take(read.at, &buffer[..read.length])?);
                     }
                 }
             }
@@ -124,12 +135,10 @@ impl Stream {
         Ok(self.socket.write_all(&self.request)?)
     }
 
-    /// One read. Says whether the last event has begun.
-    fn read(&mut self, clock: &MonotonicClock, buffer: &mut [u8]) -> anyhow::Result<bool> {
-        let length = self.socket.read(buffer)?;
-        let at = clock.now();
-        ensure!(length > 0, "the server closed a stream");
-        let events = self.marks.count(&buffer[..length]);
+    /// What one read brought. Says whether the last event has begun.
+    fn take(&mut self, at: Stamp, bytes: &[u8]) -> anyhow::Result<bool> {
+        ensure!(!bytes.is_empty(), "the server closed a stream");
+        let events = self.marks.count(bytes);
         self.reads.push((at, events));
         Ok(events == self.expected)
     }

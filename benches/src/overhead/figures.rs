@@ -1,37 +1,20 @@
-//! From what was seen and what was true to figures.
+//! From what was seen of streams and what was true to figures.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, ensure};
-use serde::Serialize;
-use servemark::core::{ClientCost, RequestRecord, RunLog, Stamp, Truth};
-use servemark::metrics::{Deviation, MetricPolicy, Metrics, statistics};
+use serde::{Deserialize, Serialize};
+use servemark::core::{RequestKey, RequestRecord, Truth};
+use servemark::metrics::statistics;
+use servemark::mock::TruthRow;
 
-use super::Account;
-use crate::logs;
-
-/// What a reader saw of one run, and what that cost it.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Seen {
-    /// Every stream.
-    pub records: Vec<RequestRecord>,
-    /// From the first request to the last answer, connecting left out.
-    pub cost: ClientCost,
-    /// How long the reader was ready to run and waited for its core.
-    pub waited_ms: f64,
-}
-
-impl Seen {
-    pub(super) fn new(records: Vec<RequestRecord>, cost: ClientCost, waited_ms: f64) -> Self {
-        Self { records, cost, waited_ms }
-    }
-}
+use super::StreamLoad;
+use super::bed::{Observed, Seen};
 
 /// What came of one run of one load with one reader.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Figures {
+pub struct StreamFigures {
     /// Mean time to first token.
     pub mean_ttft: Comparison,
     /// Its 99th percentile.
@@ -40,20 +23,21 @@ pub struct Figures {
     pub mean_itl: Comparison,
     /// Its 99th percentile.
     pub p99_itl: Comparison,
-    /// 99th percentile of how far each single gap was off, either way.
-    pub p99_gap_error_ms: f64,
-    /// Chunks that came in one read of a stream, on average.
-    pub chunks_per_read: f64,
+    /// 99th percentile of how far each single gap was off, either way; absent where it is not known
+    /// which gap is which.
+    pub p99_gap_error_ms: Option<f64>,
+    /// Chunks that came in one read of a stream, on average, where the reader tells.
+    pub chunks_per_read: Option<f64>,
     /// CPU microseconds of the reader per chunk.
     pub cpu_us_per_chunk: f64,
     /// CPU microseconds of the server per chunk.
     pub server_cpu_us_per_chunk: f64,
-    /// How long the reader was ready to run and waited for its core.
-    pub waited_ms: f64,
+    /// 99th percentile of how late the server sent a chunk by its own schedule, where it has one.
+    pub server_late_ms: Option<f64>,
 }
 
 /// A number as reported and as it was, in milliseconds. Closed: the error is their difference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Comparison {
     /// As reported.
     pub reported: f64,
@@ -66,95 +50,156 @@ impl Comparison {
     pub fn error(&self) -> f64 {
         self.reported - self.truth
     }
-}
 
-impl From<Deviation> for Comparison {
-    fn from(deviation: Deviation) -> Self {
-        Self { reported: deviation.reported_ms, truth: deviation.truth_ms }
+    /// Of two samples the same statistic; absent where one has none.
+    fn of(
+        reported: &[f64],
+        truth: &[f64],
+        statistic: impl Fn(&[f64]) -> Option<f64>,
+    ) -> Option<Self> {
+        Some(Self { reported: statistic(reported)?, truth: statistic(truth)? })
     }
 }
 
-impl Figures {
-    /// Figures of one run; `server_cpu_ns` is what the server used for it.
-    pub fn of(seen: Seen, account: Account, server_cpu_ns: u64) -> anyhow::Result<Self> {
-        let Seen { records, cost, waited_ms } = seen;
-        let chunks: usize = records.iter().map(|record| record.deltas.len()).sum();
+impl StreamFigures {
+    /// Figures of records that say which request each of them is.
+    pub(super) fn of(load: &StreamLoad, observed: Observed<Seen>) -> anyhow::Result<Self> {
+        let Observed { seen: Seen { records, cost }, account, .. } = observed;
+        let server_late_ms = server_late_ms(load, &account.truth);
+        let pairs = Pairs::of(&records, account.truth)?;
+        let times = Times::of(&pairs)?;
         let reads: usize = records.iter().map(reads).sum();
-        let gaps = Gaps::of(&records, &account.truth)?;
-        let per_chunk = |nanos: u64| nanos as f64 / 1e3 / chunks as f64;
-        let mut footer = logs::footer(Stamp::ZERO);
-        footer.truth = account.truth;
-        let log = RunLog::new(logs::header(records.len()), records, Some(footer));
-        let truth = Metrics::score(&log, &MetricPolicy::native()).truth;
-        let truth = truth.context("the server kept no truth of any stream")?;
+        let chunks = load.chunks() as f64;
         Ok(Self {
-            mean_ttft: truth.mean_ttft.into(),
-            p99_ttft: truth.p99_ttft.into(),
-            mean_itl: gaps.mean().context("no stream had two chunks")?,
-            p99_itl: truth.p99_itl.context("no stream had two chunks")?.into(),
-            p99_gap_error_ms: gaps.p99_error().context("no stream had two chunks")?,
-            chunks_per_read: chunks as f64 / reads as f64,
-            cpu_us_per_chunk: per_chunk(cost.cpu_ns),
-            server_cpu_us_per_chunk: per_chunk(server_cpu_ns),
-            waited_ms,
+            p99_gap_error_ms: Some(p99_difference(&times.gaps).context(TOO_SHORT)?),
+            chunks_per_read: Some(chunks / reads as f64),
+            cpu_us_per_chunk: cost.cpu_ns as f64 / 1e3 / chunks,
+            server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
+            server_late_ms,
+            ..times.figures().context(TOO_SHORT)?
         })
     }
+
+    /// Whether the server, not whoever read, fell behind: one chunk of a hundred was later than the
+    /// next one was due.
+    pub fn is_server_limited(&self, load: &StreamLoad) -> bool {
+        self.server_late_ms.is_some_and(|late| late > load.itl.as_secs_f64() * 1e3)
+    }
+}
+
+/// How late the server was for all but one chunk of a hundred; a flood has no schedule.
+fn server_late_ms(load: &StreamLoad, truth: &[TruthRow]) -> Option<f64> {
+    if load.is_flood() {
+        return None;
+    }
+    let late = |row: &TruthRow| {
+        let sent = row.sent_ns.clone().into_iter().enumerate();
+        sent.map(|(chunk, sent_ns)| load.lateness_ms(chunk, sent_ns)).collect::<Vec<_>>()
+    };
+    p99(&sorted(truth.iter().flat_map(late).collect()))
 }
 
 /// How many reads a stream's chunks came in: all chunks of one read have one stamp.
 fn reads(record: &RequestRecord) -> usize {
-    let stamps: Vec<Stamp> = record.deltas.rows().map(|row| row.at).collect();
-    stamps.chunk_by(|one, next| one == next).count()
+    stamps(record).chunk_by(|one, next| one == next).count()
 }
 
-/// Every gap between two chunks of one stream, reported and true, side by side; milliseconds.
-struct Gaps {
-    reported: Vec<f64>,
-    truth: Vec<f64>,
+fn stamps(record: &RequestRecord) -> Vec<u64> {
+    record.deltas.rows().map(|row| row.at.as_nanos()).collect()
 }
 
-impl Gaps {
-    /// Pairs the gaps up. A stream that failed, or that shows other chunks than were sent, makes
-    /// the whole run worthless.
-    fn of(records: &[RequestRecord], truth: &[Truth]) -> anyhow::Result<Self> {
-        let truth: HashMap<_, _> = truth.iter().map(|truth| (truth.key(), truth)).collect();
-        let (mut reported, mut sent) = (Vec::new(), Vec::new());
-        for record in records {
+/// Every stream as it was seen and as it was.
+struct Pairs<'a>(Vec<(&'a RequestRecord, Truth)>);
+
+impl<'a> Pairs<'a> {
+    /// Pairs the streams up. One that failed, or that shows other chunks than were sent, makes the
+    /// whole run worthless.
+    fn of(records: &'a [RequestRecord], truth: Vec<TruthRow>) -> anyhow::Result<Self> {
+        let truth = truth.into_iter().map(Truth::from).map(|truth| (truth.key(), truth));
+        let mut truth: HashMap<RequestKey, Truth> = truth.collect();
+        let mut pair = |record: &'a RequestRecord| {
             let index = record.index;
             if let Err(error) = &record.outcome {
                 anyhow::bail!("stream {index} failed: {error}");
             }
-            let truth = truth.get(&record.key()).with_context(|| format!("no truth of {index}"))?;
-            let stamps = record.deltas.rows().map(|row| row.at.as_nanos());
-            extend_with_gaps(&mut reported, &stamps.collect::<Vec<_>>());
-            extend_with_gaps(&mut sent, &truth.sent_ns);
-            ensure!(reported.len() == sent.len(), "stream {index} shows other chunks than sent");
+            let truth = truth.remove(&record.key());
+            let truth = truth.with_context(|| format!("no truth of {index}"))?;
+            let same = record.deltas.len() == truth.sent_ns.len();
+            ensure!(same, "stream {index} shows other chunks than sent");
+            Ok((record, truth))
+        };
+        Ok(Self(records.iter().map(&mut pair).collect::<anyhow::Result<_>>()?))
+    }
+}
+
+/// Times as reported and as they were, milliseconds, in one order.
+struct Times {
+    ttfts: (Vec<f64>, Vec<f64>),
+    gaps: (Vec<f64>, Vec<f64>),
+}
+
+impl Times {
+    fn of(pairs: &Pairs<'_>) -> anyhow::Result<Self> {
+        let mut times = Self { ttfts: Default::default(), gaps: Default::default() };
+        for (record, truth) in &pairs.0 {
+            let arrived = stamps(record);
+            let first = arrived.first().context(TOO_SHORT)?;
+            let sent = record.started().as_nanos();
+            times.ttfts.0.push(first.saturating_sub(sent) as f64 / 1e6);
+            times.ttfts.1.push(*truth.sent_ns.first().context(TOO_SHORT)? as f64 / 1e6);
+            extend_with_gaps(&mut times.gaps.0, &arrived);
+            extend_with_gaps(&mut times.gaps.1, &truth.sent_ns);
         }
-        Ok(Self { reported, truth: sent })
+        Ok(times)
     }
 
-    fn mean(&self) -> Option<Comparison> {
-        let mean = statistics::mean;
-        Some(Comparison { reported: mean(&self.reported)?, truth: mean(&self.truth)? })
+    /// The figures that are made of times alone.
+    fn figures(self) -> Option<StreamFigures> {
+        let Self { ttfts, gaps } = self;
+        let mean_ttft = Comparison::of(&ttfts.0, &ttfts.1, statistics::mean)?;
+        let mean_itl = Comparison::of(&gaps.0, &gaps.1, statistics::mean)?;
+        Some(StreamFigures {
+            mean_ttft,
+            p99_ttft: Comparison::of(&sorted(ttfts.0), &sorted(ttfts.1), p99)?,
+            mean_itl,
+            p99_itl: Comparison::of(&sorted(gaps.0), &sorted(gaps.1), p99)?,
+            p99_gap_error_ms: None,
+            chunks_per_read: None,
+            cpu_us_per_chunk: 0.0,
+            server_cpu_us_per_chunk: 0.0,
+            server_late_ms: None,
+        })
     }
+}
 
-    fn p99_error(&self) -> Option<f64> {
-        let pairs = self.reported.iter().zip(&self.truth);
-        let mut errors: Vec<f64> =
-            pairs.map(|(reported, truth)| (reported - truth).abs()).collect();
-        errors.sort_unstable_by(f64::total_cmp);
-        statistics::percentile(&errors, 99.0)
-    }
+fn p99_difference((reported, truth): &(Vec<f64>, Vec<f64>)) -> Option<f64> {
+    let pairs = reported.iter().zip(truth);
+    p99(&sorted(pairs.map(|(reported, truth)| (reported - truth).abs()).collect()))
 }
 
 fn extend_with_gaps(gaps: &mut Vec<f64>, nanos: &[u64]) {
     gaps.extend(nanos.windows(2).map(|pair| pair[1].saturating_sub(pair[0]) as f64 / 1e6));
 }
 
+pub(super) fn p99(sorted: &[f64]) -> Option<f64> {
+    statistics::percentile(sorted, 99.0)
+}
+
+pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+const TOO_SHORT: &str = "no stream had two chunks";
+
 #[cfg(test)]
 mod tests {
-    use servemark::core::{Delta, Finish, Phase, Recorder, Sample, Sink};
+    use std::time::Duration;
 
+    use servemark::core::{ClientCost, Delta, Finish, Phase, Recorder, Sample, Sink, Stamp};
+
+    use super::super::Noise;
+    use super::super::server::Account;
     use super::*;
 
     const MS: u64 = 1_000_000;
@@ -170,13 +215,21 @@ mod tests {
         recorder.finish(Ok(Finish::default()), Stamp::ZERO)
     }
 
-    fn truth(index: usize, sent_ms: &[u64]) -> Truth {
-        Truth::new((index, 0), sent_ms.iter().map(|ms| ms * MS).collect())
+    fn truth(index: usize, sent_ms: &[u64]) -> TruthRow {
+        let sent_ns: Vec<u64> = sent_ms.iter().map(|ms| ms * MS).collect();
+        let row = serde_json::json!({"index": index, "received": 5, "sent_ns": sent_ns});
+        serde_json::from_value(row).unwrap()
     }
 
-    fn figures(records: Vec<RequestRecord>, truth: Vec<Truth>) -> anyhow::Result<Figures> {
-        let seen = Seen::new(records, ClientCost::new(80_000, 1), 0.5);
-        Figures::of(seen, Account { cpu_ns: 0, truth }, 16_000)
+    fn figures(records: Vec<RequestRecord>, truth: Vec<TruthRow>) -> anyhow::Result<StreamFigures> {
+        let seen = Seen { records, cost: ClientCost::new(80_000, 1) };
+        let account = Account { cpu_ns: 16_000, waited_ns: 0, truth };
+        StreamFigures::of(&load(), Observed { seen, account, noise: Noise::default() })
+    }
+
+    /// Two streams of four chunks, due at 10, 20, 30 and 40 ms.
+    fn load() -> StreamLoad {
+        StreamLoad::new(2, 4, Duration::from_millis(10), Duration::from_millis(10))
     }
 
     #[test]
@@ -187,9 +240,20 @@ mod tests {
         assert_eq!(figures.mean_ttft, Comparison { reported: 11.0, truth: 10.0 });
         let itl = figures.mean_itl;
         assert!((itl.error() + 1.0 / 3.0).abs() < 1e-9 && (itl.truth - 10.0).abs() < 1e-9);
-        assert!((9.9..=10.0).contains(&figures.p99_gap_error_ms), "{figures:?}");
+        assert!((9.9..=10.0).contains(&figures.p99_gap_error_ms.unwrap()), "{figures:?}");
         assert_eq!((figures.cpu_us_per_chunk, figures.server_cpu_us_per_chunk), (10.0, 2.0));
-        assert!((figures.chunks_per_read - 8.0 / 7.0).abs() < 1e-9);
+        assert!((figures.chunks_per_read.unwrap() - 8.0 / 7.0).abs() < 1e-9);
+        assert_eq!(figures.server_late_ms, Some(0.0));
+    }
+
+    #[test]
+    fn a_server_that_falls_behind_limits_the_case() {
+        let late = &[10, 21, 45, 60][..];
+        let records = vec![record(0, late), record(1, late)];
+        let figures = figures(records, vec![truth(0, late), truth(1, late)]).unwrap();
+        assert!(figures.server_late_ms.unwrap() > 19.0, "{figures:?}");
+        assert!(figures.is_server_limited(&load()));
+        assert!(figures.p99_itl.error().abs() < 1e-9);
     }
 
     #[test]

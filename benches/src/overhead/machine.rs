@@ -4,10 +4,10 @@ use std::fs;
 
 use anyhow::Context;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The machine that measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Machine {
     /// The model of its processor.
@@ -31,7 +31,7 @@ impl Machine {
 }
 
 /// A core for the server and another for whoever reads.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Cores {
     /// The server's.
@@ -55,14 +55,6 @@ pub(crate) fn pin(core: usize) -> anyhow::Result<()> {
     let mut only = CpuSet::new();
     only.set(core);
     sched_setaffinity(None, &only).with_context(|| format!("cannot pin a thread to core {core}"))
-}
-
-/// How long the calling thread was ready to run and had to wait for its core, in milliseconds:
-/// what others on the machine did to it.
-pub(crate) fn waited_ms() -> f64 {
-    let statistics = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanos = statistics.split(' ').nth(1).and_then(|field| field.parse::<f64>().ok());
-    nanos.unwrap_or_default() / 1e6
 }
 
 fn allowed() -> Vec<usize> {

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
-use super::{Load, Start, Style};
+use super::experiment::Experiment;
+use super::{Start, StreamLoad, Style};
 
 /// What the study is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,7 @@ use super::{Load, Start, Style};
 pub struct Options {
     /// How many streams at once, one study of each.
     pub streams: Vec<usize>,
-    /// From the reading of a request to its first token.
+    /// From the arrival of a request to its first token.
     pub ttft: Duration,
     /// From one token to the next.
     pub itl: Duration,
@@ -22,9 +23,13 @@ pub struct Options {
     pub tokens: u32,
     /// How often each load is run.
     pub runs: usize,
+    /// The loads to run, by name or by the first words of one; all without any.
+    pub only: Vec<String>,
+    /// Whether to say what would be run, and how long it would take, and to run nothing.
+    pub plan: bool,
     /// Where the raw figures go.
     pub out: Option<PathBuf>,
-    /// How the table is written.
+    /// How the tables are written.
     pub style: Style,
 }
 
@@ -36,6 +41,8 @@ impl Options {
         while let Some(flag) = args.next() {
             match flag.as_str() {
                 "--markdown" => options.style = Style::Markdown,
+                "--plan" => options.plan = true,
+                "--only" => options.only = list(&flag, args.next())?,
                 "--out" => options.out = Some(value(&flag, args.next())?),
                 "--streams" => options.streams = list(&flag, args.next())?,
                 "--tokens" => options.tokens = value(&flag, args.next())?,
@@ -48,25 +55,49 @@ impl Options {
         options.checked()
     }
 
-    /// Every load of the study, the flood last. Its streams are longer, because they are over soon.
-    pub fn loads(&self) -> Vec<Load> {
-        let paced = |&streams: &usize| {
-            let load = Load::new(streams, self.tokens, self.ttft, self.itl);
-            [load, load.starting(Start::Staggered)]
+    /// Whether a load of this name is to be run.
+    pub fn chooses(&self, name: &str) -> bool {
+        let is = |word: &String| name.strip_prefix(word.as_str()).is_some_and(ends_a_word);
+        self.only.is_empty() || self.only.iter().any(is)
+    }
+
+    /// Every load of streams, the floods last. Their streams are longer, because they are over
+    /// soon.
+    pub(super) fn streams(&self) -> Vec<StreamLoad> {
+        let paced = |streams: usize| StreamLoad::new(streams, self.tokens, self.ttft, self.itl);
+        let starts = |&streams: &usize| {
+            let staggered = (streams > 1).then(|| paced(streams).starting(Start::Staggered));
+            [Some(paced(streams)), staggered].into_iter().flatten()
         };
-        self.streams
-            .iter()
-            .flat_map(paced)
-            .chain([Load::flood(self.tokens.saturating_mul(10))])
-            .collect()
+        let hog = paced(self.with_hog()).starting(Start::Staggered).with_hog();
+        let flood = |longer: u32, merged| StreamLoad::flood(self.tokens * longer, merged);
+        let last = [hog, flood(10, 1), flood(100, MERGED)];
+        self.streams.iter().flat_map(starts).chain(last).collect()
+    }
+
+    /// The largest number of streams up to a thousand, else the smallest.
+    fn with_hog(&self) -> usize {
+        let most = self.streams.iter().copied().filter(|&streams| streams <= 1000).max();
+        most.or(self.streams.iter().copied().min()).unwrap_or(1)
+    }
+
+    /// The names of all loads.
+    fn names(&self) -> Vec<String> {
+        self.streams().iter().map(Experiment::name).collect()
     }
 
     fn checked(self) -> anyhow::Result<Self> {
         if self.runs == 0 || self.streams.contains(&0) || self.streams.is_empty() {
             bail!("--runs and --streams need at least one each");
         }
-        if self.tokens < 2 || self.itl.is_zero() {
-            bail!("a gap between tokens needs --tokens 2 and an --itl-ms above zero");
+        if self.itl.is_zero() || !(2..=MOST_TOKENS).contains(&self.tokens) {
+            bail!("a gap needs --tokens from 2 to {MOST_TOKENS} and an --itl-ms above zero");
+        }
+        let names = self.names();
+        for word in &self.only {
+            let alone = Self { only: vec![word.clone()], ..self.clone() };
+            let known = names.iter().any(|name| alone.chooses(name));
+            ensure!(known, "--only knows no load {word:?}; there are: {}", names.join(", "));
         }
         Ok(self)
     }
@@ -75,15 +106,22 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            streams: vec![64, 256, 1000],
+            streams: vec![1, 64, 256, 1000, 4000],
             ttft: Duration::from_millis(200),
             itl: Duration::from_millis(20),
             tokens: 150,
             runs: 3,
+            only: Vec::new(),
+            plan: false,
             out: None,
             style: Style::Text,
         }
     }
+}
+
+/// Whether what follows a word begins another.
+fn ends_a_word(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('-')
 }
 
 fn value<T: FromStr>(flag: &str, text: Option<String>) -> anyhow::Result<T> {
@@ -91,7 +129,7 @@ fn value<T: FromStr>(flag: &str, text: Option<String>) -> anyhow::Result<T> {
     text.parse().ok().with_context(|| format!("{flag} cannot be {text:?}; usage: {USAGE}"))
 }
 
-fn list(flag: &str, text: Option<String>) -> anyhow::Result<Vec<usize>> {
+fn list<T: FromStr>(flag: &str, text: Option<String>) -> anyhow::Result<Vec<T>> {
     let text: String = value(flag, text)?;
     text.split(',').map(|item| value(flag, Some(item.to_owned()))).collect()
 }
@@ -101,8 +139,14 @@ fn millis(flag: &str, text: Option<String>) -> anyhow::Result<Duration> {
     Duration::try_from_secs_f64(millis / 1e3).with_context(|| format!("{flag} cannot be {millis}"))
 }
 
-const USAGE: &str = "overhead [--streams 64,256,1000] [--ttft-ms 200] [--itl-ms 20] \
-    [--tokens 150] [--runs 3] [--out FILE.json] [--markdown]";
+/// Events in one write of a server that has many to send.
+const MERGED: u32 = 64;
+
+/// A merged flood has a hundred times as many.
+const MOST_TOKENS: u32 = 100_000;
+
+const USAGE: &str = "overhead [--streams 1,64,256,1000,4000] [--ttft-ms 200] [--itl-ms 20] \
+    [--tokens 150] [--runs 3] [--only LOAD,...] [--plan] [--out FILE.json] [--markdown]";
 
 #[cfg(test)]
 mod tests {
@@ -124,7 +168,20 @@ mod tests {
         let options = parse("--streams 4,8 --itl-ms 2.5 --markdown --runs 1").unwrap();
         assert_eq!((options.streams.as_slice(), options.runs), (&[4, 8][..], 1));
         assert_eq!(options.itl, Duration::from_micros(2500));
-        assert_eq!(options.loads().len(), 5);
+        let names = ["burst-4", "staggered-4", "burst-8", "staggered-8", "hog-8"];
+        assert_eq!(options.names()[..5], names);
+        assert_eq!(options.with_hog(), 8);
+    }
+
+    #[test]
+    fn loads_are_chosen_by_the_words_of_their_names() {
+        let chosen = |line: &str| {
+            let options = parse(line).unwrap();
+            options.names().into_iter().filter(|name| options.chooses(name)).collect::<Vec<_>>()
+        };
+        assert_eq!(chosen("--only flood"), ["flood", "flood-merged"]);
+        assert_eq!(chosen("--only burst-64,hog-1000"), ["burst-64", "hog-1000"]);
+        assert_eq!(chosen("").len(), 12);
     }
 
     #[test]
@@ -133,7 +190,10 @@ mod tests {
         refused("--runs", "--runs needs a value");
         refused("--streams 4,,8", "--streams cannot be \"\"");
         refused("--itl-ms -1", "--itl-ms cannot be -1");
-        refused("--itl-ms 0", "a gap between tokens needs");
+        refused("--itl-ms 0", "a gap needs --tokens");
+        refused("--tokens 1", "a gap needs --tokens");
         refused("--runs 0", "--runs and --streams need at least one each");
+        refused("--only flo", "--only knows no load \"flo\"; there are: burst-1, ");
+        refused("--streams 1 --only burst-64", "--only knows no load \"burst-64\"");
     }
 }

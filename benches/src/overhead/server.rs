@@ -7,29 +7,41 @@
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use servemark::client::raise_nofile;
-use servemark::core::Truth;
-use servemark::mock::{MockServer, MockSpec};
+use servemark::mock::{MockServer, MockSpec, TruthRow};
 
-use super::Load;
 use super::machine::pin;
+use super::proc;
 
-/// What the server did since it was last asked.
+/// What the server did.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[non_exhaustive]
-pub struct Account {
-    /// CPU nanoseconds of its thread since it started.
-    pub cpu_ns: u64,
-    /// When it really sent each chunk.
-    pub truth: Vec<Truth>,
+pub(super) struct Account {
+    /// CPU nanoseconds of its threads since it started.
+    pub(super) cpu_ns: u64,
+    /// Nanoseconds for which they were ready to run and waited for a core.
+    pub(super) waited_ns: u64,
+    /// When it really received and sent what, since it was last asked.
+    pub(super) truth: Vec<TruthRow>,
+}
+
+impl Account {
+    /// What it did after `earlier`, which had its truth taken.
+    pub(super) fn since(self, earlier: &Self) -> Self {
+        Self {
+            cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+            truth: self.truth,
+        }
+    }
 }
 
 /// A server process. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub(super) struct Server {
     child: Child,
     questions: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
@@ -37,9 +49,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `program` as a server for `load`, on a core of its own if one is given.
-    pub fn start(program: &Path, load: &Load, core: Option<usize>) -> anyhow::Result<Self> {
-        let spec = serde_json::to_string(&load.server())?;
+    /// Starts `program` as a server, on a core of its own if one is given.
+    pub(super) fn start(
+        program: &Path,
+        spec: &MockSpec,
+        core: Option<usize>,
+    ) -> anyhow::Result<Self> {
+        let spec = serde_json::to_string(spec)?;
         let mut command = Command::new(program);
         command.arg(SERVE).arg(spec).args(core.map(|core| core.to_string()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -53,12 +69,12 @@ impl Server {
     }
 
     /// Where it listens.
-    pub fn url(&self) -> &str {
+    pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// What it did since it was last asked.
-    pub fn account(&mut self) -> anyhow::Result<Account> {
+    /// What it did since it started, and the truth since it was last asked.
+    pub(super) fn account(&mut self) -> anyhow::Result<Account> {
         let questions = self.questions.as_mut().context("the server's input is closed")?;
         questions.write_all(b"account\n")?;
         Ok(serde_json::from_str(&self.answer()?)?)
@@ -101,11 +117,15 @@ pub fn serve(args: &[String], out: &mut dyn Write) -> anyhow::Result<bool> {
 }
 
 fn account(server: &MockServer) -> Account {
-    let cpu = server.cpu_time().unwrap_or_default();
     Account {
-        cpu_ns: u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX),
-        truth: server.take_truth().into_iter().map(Truth::from).collect(),
+        cpu_ns: nanos(server.cpu_time().unwrap_or_default()),
+        waited_ns: nanos(proc::waited("self")),
+        truth: server.take_truth(),
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 const SERVE: &str = "serve";

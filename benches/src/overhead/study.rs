@@ -1,155 +1,147 @@
 //! All runs of all loads with all readers.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
-use serde::Serialize;
-use servemark::backends::Route;
-use servemark::client::Http1Stack;
+use serde::{Deserialize, Serialize};
+use servemark::core::unix_now;
 
-use super::bare::Bare;
-use super::client::Client;
+use super::bed::Bed;
+use super::experiment::Experiment;
 use super::machine::pin;
-use super::{Cores, Figures, Load, Machine, Options, Seen, Server};
+use super::{Cores, Machine, Noise, Options, Reader, StreamFigures, StreamLoad};
 
 /// All runs of all loads with all readers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Study {
+    /// When it was begun, in seconds since the Unix epoch.
+    pub began: u64,
+    /// Which version of ours was studied.
+    pub version: String,
     /// Where it was.
     pub machine: Machine,
     /// Which core did what; absent if nothing could be pinned, because there is only one.
     pub cores: Option<Cores>,
-    /// Each load with each reader.
-    pub cases: Vec<Case>,
+    /// Streams of tokens.
+    pub streams: Vec<Case<StreamLoad, StreamFigures>>,
+    /// What was not measured though it was asked for, and why.
+    pub missing: Vec<String>,
 }
 
 /// One load with one reader.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Case {
+pub struct Case<L, F> {
     /// The load.
-    pub load: Load,
+    pub load: L,
     /// The reader.
     pub reader: Reader,
     /// Its runs, in the order in which they were made.
-    pub runs: Vec<Figures>,
+    pub runs: Vec<Run<F>>,
 }
 
-/// Who reads.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// One run of a case.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
-pub enum Reader {
-    /// One that only reads.
-    Floor,
-    /// The client, on OpenAI's chat route.
-    Chat,
-    /// The same, with hyper's HTTP/1.1 in place of our own.
-    ChatByHyper,
-    /// The client, on SGLang's `/generate`, whose chunks repeat the whole text.
-    Generate,
+pub struct Run<F> {
+    /// What came of it.
+    pub figures: F,
+    /// What others did to it.
+    pub noise: Noise,
 }
 
-impl Reader {
-    /// Every reader, the one that others are compared with first.
-    pub const ALL: [Self; 4] = [Self::Floor, Self::Chat, Self::ChatByHyper, Self::Generate];
-
-    fn run(self, load: &Load, server: &mut Server) -> anyhow::Result<Figures> {
-        match self {
-            Self::Floor => {
-                let bare = Bare::connect(load, server.url())?;
-                observe(server, || bare.run())
-            }
-            Self::Chat => run_client(load, Route::Chat, Http1Stack::Direct, server),
-            Self::ChatByHyper => run_client(load, Route::Chat, Http1Stack::Hyper, server),
-            Self::Generate => run_client(load, Route::Generate, Http1Stack::Direct, server),
-        }
-    }
-}
-
-/// Makes the whole study. Servers are started as `program`, which must call [`serve`]; `tell`
-/// hears what is being done.
+/// Makes the whole study. Servers are started as `program`, which must call [`serve`] and
+/// [`hog`]; `tell` hears what is being done.
 ///
 /// All readers take turns within a run, so that whatever else the machine is busy with hurts each
-/// of them alike.
+/// of them alike. A case that fails is missing from the study, which says so, and stops no other.
 ///
 /// [`serve`]: super::serve
+/// [`hog`]: super::hog()
 pub fn measure(
     options: &Options,
     program: &Path,
     mut tell: impl FnMut(&str),
 ) -> anyhow::Result<Study> {
-    let (machine, cores) = (Machine::describe(), Cores::pick());
-    match cores {
+    let mut study = Study::planned(options);
+    match study.cores {
         Some(cores) => pin(cores.reader)?,
         None => tell("there is only one core: nothing is pinned, and the server is in the way"),
     }
-    let mut cases: Vec<Case> = options.loads().into_iter().flat_map(Case::of_load).collect();
+    let minutes = study.lasts(options.runs).as_secs_f64() / 60.0;
+    tell(&format!("about {minutes:.1} minutes"));
+    let bed = Bed { program, cores: study.cores };
     for run in 1..=options.runs {
-        for case in &mut cases {
-            tell(&format!("run {run} of {}: {}", options.runs, case.name()));
-            case.run(program, cores).with_context(|| case.name())?;
-        }
+        let mut tell = |case: &str| tell(&format!("run {run} of {}: {case}", options.runs));
+        study.missing.extend(once_more(&mut study.streams, &bed, &mut tell));
     }
-    Ok(Study { machine, cores, cases })
+    Ok(study)
 }
 
 impl Study {
-    /// Of each case only the run in which the reader waited least for its core. What is chosen by
-    /// that is not chosen by its result.
-    #[must_use]
-    pub fn quietest(&self) -> Self {
-        let mut study = self.clone();
-        for case in &mut study.cases {
-            case.runs.sort_by(|one, other| one.waited_ms.total_cmp(&other.waited_ms));
-            case.runs.truncate(1);
+    /// Everything that is asked for, before anything is run.
+    pub fn planned(options: &Options) -> Self {
+        Self {
+            began: unix_now().as_secs(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: Machine::describe(),
+            cores: Cores::pick(),
+            streams: cases(options, options.streams()),
+            missing: Vec::new(),
         }
-        study
     }
 
-    /// The floor under the same load.
-    pub fn floor_of(&self, case: &Case) -> Option<&Case> {
-        self.cases.iter().find(|other| other.reader == Reader::Floor && other.load == case.load)
-    }
-}
-
-impl Case {
-    fn of_load(load: Load) -> impl Iterator<Item = Self> {
-        Reader::ALL.into_iter().map(move |reader| Self { load, reader, runs: Vec::new() })
+    /// Each load's name and its reader's, and about how long one run of it takes.
+    pub fn steps(&self) -> Vec<(String, Duration)> {
+        steps(&self.streams)
     }
 
-    fn run(&mut self, program: &Path, cores: Option<Cores>) -> anyhow::Result<()> {
-        let mut server = Server::start(program, &self.load, cores.map(|cores| cores.server))?;
-        self.runs.push(self.reader.run(&self.load, &mut server)?);
-        Ok(())
-    }
-
-    fn name(&self) -> String {
-        let Self { load, reader, .. } = self;
-        let start = if load.is_flood() { "flood".into() } else { format!("{:?}", load.start) };
-        format!("{} streams, {}, {reader:?}", load.streams, start.to_lowercase())
+    /// About how long so many runs of everything take.
+    pub fn lasts(&self, runs: usize) -> Duration {
+        let once: Duration = self.steps().iter().map(|(_, lasts)| *lasts).sum();
+        once * u32::try_from(runs).unwrap_or(u32::MAX)
     }
 }
 
-fn run_client(
-    load: &Load,
-    route: Route,
-    stack: Http1Stack,
-    server: &mut Server,
-) -> anyhow::Result<Figures> {
-    let client = Client::connect(load, route, stack, server.url())?;
-    observe(server, || client.run(load))
+impl<L: PartialEq, F> Case<L, F> {
+    /// The one of `cases` with the same load that others are compared with.
+    pub fn floor<'a>(&self, cases: &'a [Self]) -> Option<&'a Self> {
+        cases.iter().find(|other| other.reader == Reader::Floor && other.load == self.load)
+    }
 }
 
-/// Reads, with the server's account around it.
-fn observe(
-    server: &mut Server,
-    read: impl FnOnce() -> anyhow::Result<Seen>,
-) -> anyhow::Result<Figures> {
-    let before = server.account()?;
-    let seen = read()?;
-    let account = server.account()?;
-    let server_cpu_ns = account.cpu_ns.saturating_sub(before.cpu_ns);
-    Figures::of(seen, account, server_cpu_ns)
+fn name<L: Experiment>(case: &Case<L, L::Figures>) -> String {
+    format!("{}, {}", case.load.name(), case.reader.name())
+}
+
+/// The cases of the loads that are chosen.
+fn cases<L: Experiment>(options: &Options, loads: Vec<L>) -> Vec<Case<L, L::Figures>> {
+    let chosen = loads.into_iter().filter(|load| options.chooses(&load.name()));
+    let of_load =
+        |load: L| load.readers().iter().map(move |&reader| Case { load, reader, runs: Vec::new() });
+    chosen.flat_map(of_load).collect()
+}
+
+fn steps<L: Experiment>(cases: &[Case<L, L::Figures>]) -> Vec<(String, Duration)> {
+    cases.iter().map(|case| (name(case), case.load.lasts())).collect()
+}
+
+/// Runs each case once more. What fails is told.
+fn once_more<L: Experiment>(
+    cases: &mut [Case<L, L::Figures>],
+    bed: &Bed<'_>,
+    tell: &mut impl FnMut(&str),
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    for case in cases {
+        let name = name(case);
+        tell(&name);
+        match case.load.run(case.reader, bed).with_context(|| name) {
+            Ok(run) => case.runs.push(run),
+            Err(error) => missing.push(format!("{error:#}")),
+        }
+    }
+    missing
 }

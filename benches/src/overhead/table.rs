@@ -1,8 +1,11 @@
-//! The study as a table.
+//! The study as tables.
 
 use std::io::{self, Write};
 
-use super::{Case, Figures, Reader, Study};
+use servemark::metrics::statistics;
+
+use super::experiment::Experiment;
+use super::{Case, Noise, Options, Run, StreamFigures, StreamLoad, Study};
 
 /// How a table is written. Closed: for a terminal or for a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -14,23 +17,108 @@ pub enum Style {
     Markdown,
 }
 
-/// Writes the machine and two tables with a line per case: of each figure the median of all runs
-/// with the smallest and the largest, and the figures of the least disturbed run.
+/// Writes the machine and a table of each kind of load, with a line per case: of each figure the
+/// median of all runs with the smallest and the largest.
 pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let machine = &study.machine;
-    writeln!(out, "{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)?;
+    write!(out, "{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)?;
+    writeln!(out, ", servemark {}", study.version)?;
     if let Some(cores) = study.cores {
-        writeln!(out, "server on core {}, reader on core {}", cores.server, cores.reader)?;
+        writeln!(out, "server on core {}, clients on core {}", cores.server, cores.reader)?;
     }
-    writeln!(out, "\nAll runs, in ms unless it says otherwise: median (smallest..largest)\n")?;
-    write_table(study, style, out)?;
-    writeln!(out, "\nOf each case the run in which the reader waited least for its core\n")?;
-    write_table(&study.quietest(), style, out)
+    writeln!(out, "\nEach figure: median (smallest..largest) of all runs. Errors are reported")?;
+    writeln!(out, "minus truth, in ms; waits and stolen time in ms.")?;
+    write_table(&study.streams, style, out)?;
+    write_list("Not measured", &study.missing, out)
 }
 
-fn write_table(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let mut rows = vec![titles()];
-    rows.extend(study.cases.iter().map(|case| cells(study, case)));
+/// Writes what would be run, how long a run of each takes, and how long all of it.
+pub fn write_plan(options: &Options, out: &mut dyn Write) -> io::Result<()> {
+    let study = Study::planned(options);
+    for (name, lasts) in study.steps() {
+        writeln!(out, "{:6.1} s  {name}", lasts.as_secs_f64())?;
+    }
+    let minutes = study.lasts(options.runs).as_secs_f64() / 60.0;
+    writeln!(out, "{} runs of that take about {minutes:.1} minutes", options.runs)
+}
+
+fn write_list(title: &str, lines: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if !lines.is_empty() {
+        writeln!(out, "\n{title}:\n")?;
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "- {line}"))
+}
+
+/// A load whose cases fill a table.
+trait Tabular: Experiment<Figures: 'static> {
+    const COLUMNS: &'static [Column<Self::Figures>];
+
+    /// As its rows call it.
+    fn title(&self) -> String;
+
+    /// What a reader costs, for comparison with the floor.
+    fn cost(figures: &Self::Figures) -> Option<f64>;
+
+    /// What must be known of a run.
+    fn remark(&self, figures: &Self::Figures) -> Option<&'static str>;
+}
+
+/// A column of figures.
+struct Column<F> {
+    title: &'static str,
+    decimals: usize,
+    of: fn(&F) -> Option<f64>,
+}
+
+impl<F> Column<F> {
+    const fn new(title: &'static str, decimals: usize, of: fn(&F) -> Option<f64>) -> Self {
+        Self { title, decimals, of }
+    }
+}
+
+impl Tabular for StreamLoad {
+    const COLUMNS: &'static [Column<StreamFigures>] = &[
+        Column::new("mean TTFT error", 3, |figures| Some(figures.mean_ttft.error())),
+        Column::new("p99 TTFT error", 3, |figures| Some(figures.p99_ttft.error())),
+        Column::new("p99 ITL error", 3, |figures| Some(figures.p99_itl.error())),
+        Column::new("p99 gap error", 3, |figures| figures.p99_gap_error_ms),
+        Column::new("chunks/read", 2, |figures| figures.chunks_per_read),
+        Column::new("server late", 2, |figures| figures.server_late_ms),
+        Column::new("server us/chunk", 2, |figures| Some(figures.server_cpu_us_per_chunk)),
+        Column::new("CPU us/chunk", 2, |figures| Some(figures.cpu_us_per_chunk)),
+    ];
+
+    fn title(&self) -> String {
+        self.title()
+    }
+
+    fn cost(figures: &StreamFigures) -> Option<f64> {
+        Some(figures.cpu_us_per_chunk)
+    }
+
+    fn remark(&self, figures: &StreamFigures) -> Option<&'static str> {
+        figures.is_server_limited(self).then_some("server-limited")
+    }
+}
+
+const NOISE: [Column<Noise>; 4] = [
+    Column::new("waited", 0, |noise| Some(noise.waited_ms)),
+    Column::new("server waited", 0, |noise| Some(noise.server_waited_ms)),
+    Column::new("switches", 0, |noise| Some(noise.switches as f64)),
+    Column::new("stolen", 0, |noise| Some(noise.stolen_ms)),
+];
+
+fn write_table<L: Tabular + PartialEq>(
+    cases: &[Case<L, L::Figures>],
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if cases.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let rows: Vec<_> =
+        [titles::<L>()].into_iter().chain(cases.iter().map(|case| cells(case, cases))).collect();
     let widths = widths(&rows);
     for (number, row) in rows.iter().enumerate() {
         write_row(row, &widths, style, out)?;
@@ -41,59 +129,45 @@ fn write_table(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-/// A column of figures.
-struct Column {
-    title: &'static str,
-    decimals: usize,
-    of: fn(&Figures) -> f64,
+fn titles<L: Tabular>() -> Vec<String> {
+    let figures = L::COLUMNS.iter().map(|column| column.title);
+    let noise = NOISE.iter().map(|column| column.title);
+    let titles = ["load", "reader"].into_iter().chain(figures).chain(["x floor"]).chain(noise);
+    titles.chain(["remark"]).map(str::to_owned).collect()
 }
 
-const COLUMNS: [Column; 9] = [
-    Column { title: "mean TTFT", decimals: 2, of: |figures| figures.mean_ttft.reported },
-    Column { title: "error", decimals: 2, of: |figures| figures.mean_ttft.error() },
-    Column { title: "p99 TTFT", decimals: 2, of: |figures| figures.p99_ttft.reported },
-    Column { title: "error", decimals: 2, of: |figures| figures.p99_ttft.error() },
-    Column { title: "mean ITL error", decimals: 3, of: |figures| figures.mean_itl.error() },
-    Column { title: "p99 ITL error", decimals: 2, of: |figures| figures.p99_itl.error() },
-    Column { title: "p99 gap error", decimals: 2, of: |figures| figures.p99_gap_error_ms },
-    Column { title: "chunks/read", decimals: 2, of: |figures| figures.chunks_per_read },
-    Column { title: "CPU us/chunk", decimals: 2, of: |figures| figures.cpu_us_per_chunk },
-];
-
-const LAST: [Column; 2] = [
-    Column { title: "server us/chunk", decimals: 2, of: |figures| figures.server_cpu_us_per_chunk },
-    Column { title: "waited", decimals: 0, of: |figures| figures.waited_ms },
-];
-
-fn titles() -> Vec<String> {
-    let figures = COLUMNS.iter().map(|column| column.title);
-    let last = LAST.iter().map(|column| column.title);
-    let titles = ["streams", "start", "reader"].into_iter().chain(figures);
-    titles.chain(["x floor"]).chain(last).map(str::to_owned).collect()
-}
-
-fn cells(study: &Study, case: &Case) -> Vec<String> {
-    let load = &case.load;
-    let start = if load.is_flood() { "flood".into() } else { format!("{:?}", load.start) };
-    let names = [load.streams.to_string(), start.to_lowercase(), name(case.reader).to_owned()];
-    let value = |column: &Column| spread(case.runs.iter().map(column.of), column.decimals);
-    let floor = study.floor_of(case).map_or_else(String::new, |floor| ratio(case, floor));
-    let figures = COLUMNS.iter().map(value).chain([floor]).chain(LAST.iter().map(value));
-    names.into_iter().chain(figures).collect()
+fn cells<L: Tabular + PartialEq>(
+    case: &Case<L, L::Figures>,
+    cases: &[Case<L, L::Figures>],
+) -> Vec<String> {
+    let runs = &case.runs;
+    let figure = |column: &Column<L::Figures>| {
+        spread(runs.iter().filter_map(|run| (column.of)(&run.figures)), column.decimals)
+    };
+    let noise = |column: &Column<Noise>| {
+        spread(runs.iter().filter_map(|run| (column.of)(&run.noise)), column.decimals)
+    };
+    let floor = case.floor(cases).map_or_else(String::new, |floor| ratio(case, floor));
+    let names = [case.load.title(), case.reader.name().to_owned()];
+    let figures = L::COLUMNS.iter().map(figure).chain([floor]);
+    let cells = names.into_iter().chain(figures).chain(NOISE.iter().map(noise));
+    cells.chain([remarks(case)]).collect()
 }
 
 /// How much dearer than the floor a reader was, run by run.
-fn ratio(case: &Case, floor: &Case) -> String {
+fn ratio<L: Tabular>(case: &Case<L, L::Figures>, floor: &Case<L, L::Figures>) -> String {
+    let costs = |run: &Run<L::Figures>| L::cost(&run.figures);
     let pairs = case.runs.iter().zip(&floor.runs);
-    spread(pairs.map(|(one, floor)| one.cpu_us_per_chunk / floor.cpu_us_per_chunk), 2)
+    spread(pairs.filter_map(|(one, floor)| Some(costs(one)? / costs(floor)?)), 2)
 }
 
-fn name(reader: Reader) -> &'static str {
-    match reader {
-        Reader::Floor => "floor",
-        Reader::Chat => "chat",
-        Reader::ChatByHyper => "chat, hyper",
-        Reader::Generate => "/generate",
+/// What is to be known of any run, and of how many.
+fn remarks<L: Tabular>(case: &Case<L, L::Figures>) -> String {
+    let remarks = case.runs.iter().filter_map(|run| case.load.remark(&run.figures));
+    let remarks: Vec<&str> = remarks.collect();
+    match remarks[..] {
+        [] => String::new(),
+        [remark, ..] => format!("{remark} {} of {}", remarks.len(), case.runs.len()),
     }
 }
 
@@ -101,7 +175,7 @@ fn name(reader: Reader) -> &'static str {
 fn spread(values: impl Iterator<Item = f64>, decimals: usize) -> String {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    match (servemark::metrics::statistics::median(&sorted), &sorted[..]) {
+    match (statistics::median(&sorted), &sorted[..]) {
         (Some(median), [low, .., high]) => {
             format!("{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
         }

@@ -1,0 +1,52 @@
+//! What others on the machine did to a run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::proc;
+
+/// What others on the machine did to a run. It is printed beside every figure; no run is left out
+/// because of it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Noise {
+    /// Milliseconds for which whoever reads was ready to run and waited for a core.
+    pub waited_ms: f64,
+    /// The same of the server.
+    pub server_waited_ms: f64,
+    /// How often whoever reads was taken off its core though it had work to do.
+    pub switches: u64,
+    /// Milliseconds that the hypervisor gave to others while a core wanted to run.
+    pub stolen_ms: f64,
+}
+
+/// Measures this process, and the machine.
+#[derive(Debug)]
+pub(super) struct NoiseMeter {
+    waited: Duration,
+    switches: u64,
+    stolen: Duration,
+}
+
+impl NoiseMeter {
+    pub(super) fn start() -> Self {
+        Self { waited: proc::waited(SELF), switches: proc::switches(SELF), stolen: proc::stolen() }
+    }
+
+    /// What came since the start; `server_waited` is the server's part.
+    pub(super) fn stop(self, server_waited: Duration) -> Noise {
+        Noise {
+            waited_ms: millis(proc::waited(SELF).saturating_sub(self.waited)),
+            server_waited_ms: millis(server_waited),
+            switches: proc::switches(SELF).saturating_sub(self.switches),
+            stolen_ms: millis(proc::stolen().saturating_sub(self.stolen)),
+        }
+    }
+}
+
+pub(super) fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+const SELF: &str = "self";

@@ -1,0 +1,68 @@
+//! What the kernel says of a process: how it was kept waiting, and what it used.
+
+use std::fs;
+use std::time::Duration;
+
+/// How long the threads of a process were ready to run and had to wait for a core.
+pub(super) fn waited(process: &str) -> Duration {
+    let delays = threads(process).into_iter().filter_map(|thread| run_delay(&thread));
+    Duration::from_nanos(delays.sum())
+}
+
+/// How often the threads of a process were taken off their cores though they had work to do.
+pub(super) fn switches(process: &str) -> u64 {
+    let of = |thread: &String| field(&read(&format!("{thread}/status")), SWITCHES);
+    threads(process).iter().filter_map(of).sum()
+}
+
+/// What the hypervisor gave to others while a core of this machine wanted to run.
+pub(super) fn stolen() -> Duration {
+    TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
+}
+
+/// The folders of a process's threads; none if it is gone.
+fn threads(process: &str) -> Vec<String> {
+    let entries = fs::read_dir(format!("/proc/{process}/task"));
+    let path = |entry: fs::DirEntry| entry.path().to_string_lossy().into_owned();
+    entries.into_iter().flatten().flatten().map(path).collect()
+}
+
+fn run_delay(thread: &str) -> Option<u64> {
+    read(&format!("{thread}/schedstat")).split(' ').nth(1)?.parse().ok()
+}
+
+/// What cannot be read is that of a thread which has ended.
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim_start_matches(':').trim().parse().ok()
+}
+
+fn stolen_ticks(stat: &str) -> u64 {
+    let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
+    all.and_then(|all| all.split_whitespace().nth(7)?.parse().ok()).unwrap_or_default()
+}
+
+const SWITCHES: &str = "nonvoluntary_ctxt_switches";
+
+/// The unit in which the kernel tells times to programs, on every machine of ours.
+const TICK: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stolen_time_is_that_of_all_cores() {
+        assert_eq!(stolen_ticks("cpu  1 2 3 4 5 6 7 88 9 0\ncpu0 1 2 3 4 5 6 7 44 9 0"), 88);
+    }
+
+    #[test]
+    fn switches_are_those_that_nobody_asked_for() {
+        let status = "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t14\n";
+        assert_eq!(field(status, SWITCHES), Some(14));
+    }
+}
