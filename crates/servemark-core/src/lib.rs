@@ -11,6 +11,7 @@ mod arrival;
 mod clock;
 mod dataset;
 mod delta;
+mod delta_log;
 mod error;
 mod image_size;
 mod lazy_text;
@@ -25,11 +26,13 @@ pub mod seconds;
 mod session;
 mod tokenizer;
 mod transport;
+mod varint;
 
 pub use arrival::{Arrival, ArrivalClock};
 pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
 pub use dataset::{Dataset, DatasetError, DrawContext};
-pub use delta::{CachedDetails, Delta, DeltaKind, DeltaLog, DeltaRow, Sink, Usage};
+pub use delta::{CachedDetails, Delta, DeltaKind, Sink, Usage};
+pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
 pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
@@ -38,8 +41,8 @@ pub use progress::{NoProgress, Progress, Task};
 pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord, SocketFacts};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
-    ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, RunLog, RunLogError,
-    RunLogWriter, ShardCost, Truth,
+    ClientCost, Footer, Header, HostFacts, PieceCounts, PieceCountsIter, Retokenized, RunFacts,
+    RunLog, RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

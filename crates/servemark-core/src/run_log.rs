@@ -4,8 +4,7 @@
 //! that scores like any other and is marked incomplete: its footer is missing, and its last line
 //! may be torn.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,9 +13,13 @@ use thiserror::Error;
 use crate::{Phase, RequestRecord};
 
 mod facts;
+mod piece_counts;
+mod reader;
 mod writer;
 
 pub use facts::{ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost, Truth};
+pub use piece_counts::{PieceCounts, PieceCountsIter};
+pub use reader::RunLogReader;
 pub use writer::RunLogWriter;
 
 /// One run: what was planned, what was seen, and what was learned after it.
@@ -35,11 +38,9 @@ impl RunLog {
         Self { header, records, footer }
     }
 
-    /// Reads a log from its file.
+    /// Reads a whole log from its file.
     pub fn read(path: &Path) -> Result<Self, RunLogError> {
-        let open = |source| RunLogError::Read { path: path.to_owned(), source };
-        let reader = BufReader::new(File::open(path).map_err(open)?);
-        Lines { path, reader, number: 0 }.collect()
+        RunLogReader::open(path)?.into_log()
     }
 
     /// What was planned, by whom, and where.
@@ -115,53 +116,6 @@ enum Line<H, R, F> {
     Header(H),
     Request(R),
     Footer(F),
-}
-
-type OwnedLine = Line<Header, Box<RequestRecord>, Box<Footer>>;
-
-struct Lines<'a, R> {
-    path: &'a Path,
-    reader: R,
-    number: usize,
-}
-
-impl<R: BufRead> Lines<'_, R> {
-    fn collect(mut self) -> Result<RunLog, RunLogError> {
-        let Some(OwnedLine::Header(header)) = self.next()? else {
-            return Err(RunLogError::NoHeader { path: self.path.to_owned() });
-        };
-        let (mut records, mut footer) = (Vec::new(), None);
-        while let Some(line) = self.next()? {
-            match line {
-                Line::Request(record) => records.push(*record),
-                Line::Footer(end) => footer = Some(*end),
-                Line::Header(_) => return Err(self.malformed("a second header")),
-            }
-        }
-        Ok(RunLog::new(header, records, footer))
-    }
-
-    /// The next whole line. A last line without its end was torn by the death of its writer, and
-    /// is what was not finished.
-    fn next(&mut self) -> Result<Option<OwnedLine>, RunLogError> {
-        let mut text = String::new();
-        self.reader
-            .read_line(&mut text)
-            .map_err(|source| RunLogError::Read { path: self.path.to_owned(), source })?;
-        self.number += 1;
-        if !text.ends_with('\n') {
-            return Ok(None);
-        }
-        serde_json::from_str(&text).map(Some).map_err(|error| self.malformed(&error.to_string()))
-    }
-
-    fn malformed(&self, reason: &str) -> RunLogError {
-        RunLogError::Malformed {
-            path: self.path.to_owned(),
-            line: self.number,
-            reason: reason.to_owned(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! By whose clock a run's arrivals are known, and how long they waited for the client to look.
 
 use serde::Serialize;
-use servemark_core::{ArrivalClock, DeltaLog, RunLog, Stamp};
+use servemark_core::{ArrivalClock, DeltaLog, DeltaRow, RunLog, Stamp};
 
 use crate::policy::MetricPolicy;
 use crate::summary::Summary;
@@ -25,12 +25,12 @@ pub struct Arrivals {
 impl Arrivals {
     pub(crate) fn of(log: &RunLog, policy: &MetricPolicy) -> Self {
         let stamped = || log.measured().filter(|record| record.arrival_clock != ArrivalClock::User);
-        let lags = stamped().flat_map(|record| record.deltas.rows().map(|row| row.lag_us));
-        let first = stamped().filter_map(|record| record.deltas.rows().next());
+        let lags = || stamped().flat_map(|record| record.deltas.rows().map(lag_s));
+        let first = || stamped().filter_map(|record| record.deltas.rows().next().map(lag_s));
         Self {
             clock: clock(log),
-            lag: summary(lags, policy),
-            first_lag: summary(first.map(|row| row.lag_us), policy),
+            lag: Summary::of_values(lags, policy),
+            first_lag: Summary::of_values(first, policy),
             pieces_per_read: pieces_per_read(log),
         }
     }
@@ -41,9 +41,8 @@ fn clock(log: &RunLog) -> Option<ArrivalClock> {
     answered.map(|record| record.arrival_clock).min()
 }
 
-fn summary(lags_us: impl Iterator<Item = u32>, policy: &MetricPolicy) -> Summary {
-    let seconds: Vec<f64> = lags_us.map(|lag| f64::from(lag) / 1e6).collect();
-    Summary::of(&seconds, policy)
+fn lag_s(row: DeltaRow) -> f64 {
+    f64::from(row.lag_us) / 1e6
 }
 
 fn pieces_per_read(log: &RunLog) -> Option<f64> {

@@ -73,7 +73,7 @@ impl SloMetric {
     }
 
     /// What a request shows; nothing if it was not observed, and then no objective is met.
-    fn observed_ms(self, score: &RequestScore, policy: &MetricPolicy) -> Option<f64> {
+    fn observed_ms(self, score: &RequestScore<'_>, policy: &MetricPolicy) -> Option<f64> {
         let seconds = match self {
             Self::E2el => score.latency_s,
             Self::Tpot if is_one_token(score, policy) => 0.0,
@@ -86,7 +86,7 @@ impl SloMetric {
 
 /// Whether an answer has no time between tokens. One of nobody knows how many tokens counts as such
 /// where the policy takes what is missing for zero.
-fn is_one_token(score: &RequestScore, policy: &MetricPolicy) -> bool {
+fn is_one_token(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
     match score.output_tokens {
         Some((tokens, _)) => tokens <= 1,
         None => policy.missing_ttft == MissingTtft::Zero,
@@ -123,12 +123,12 @@ pub struct SloResult {
 impl Goodput {
     /// Holds requests against a policy's objectives; nothing if it has none.
     pub(crate) fn of(
-        scores: &[RequestScore],
+        scores: &[RequestScore<'_>],
         policy: &MetricPolicy,
         duration_s: f64,
     ) -> Option<Self> {
         let slos = (!policy.slos.is_empty()).then_some(&policy.slos)?;
-        let meets = |score: &RequestScore, slo: &Slo| {
+        let meets = |score: &RequestScore<'_>, slo: &Slo| {
             let observed = slo.metric.observed_ms(score, policy);
             score.success && observed.is_some_and(|observed| observed <= slo.limit_ms)
         };

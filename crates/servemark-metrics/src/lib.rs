@@ -9,7 +9,9 @@
 
 mod arrivals;
 mod error;
+mod events;
 mod failures;
+mod gaps;
 mod goodput;
 mod items;
 mod metrics;
@@ -29,6 +31,7 @@ mod waits;
 pub use arrivals::Arrivals;
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
+pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};

@@ -56,9 +56,6 @@ pub struct Metrics {
     pub client_cpu_share: Option<f64>,
     /// What the bundled simulator really did, if it was the target.
     pub truth: Option<TruthComparison>,
-    /// Each request of the measurement, in the order of the plan.
-    #[serde(skip)]
-    pub scores: Vec<RequestScore>,
 }
 
 impl Metrics {
@@ -76,15 +73,15 @@ impl Metrics {
     /// assert_eq!(as_sglang.latencies.ttft.mean_ms, Some(0.0));
     /// ```
     pub fn score(log: &RunLog, policy: &MetricPolicy) -> Self {
-        Self::of_scores(log, policy, RequestScore::of_log(log, policy))
+        Self::of_scores(log, policy, &RequestScore::of_log(log, policy))
     }
 
     /// The same from requests that were scored already, one for each of the log's measurement.
-    pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: Vec<RequestScore>) -> Self {
+    pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let duration_s = duration_s(log, policy.duration);
-        let tokens = TokenTotals::of(log, &scores);
+        let tokens = TokenTotals::of(log, scores);
         let requests = RequestCounts::of(log);
-        let peak_tokens = peak_tokens(&scores, policy.peak);
+        let peak_tokens = peak_tokens(scores, policy.peak);
         let cost = log.footer().and_then(|footer| footer.client.as_ref());
         Self {
             policy: policy.clone(),
@@ -95,21 +92,20 @@ impl Metrics {
             throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
             tokens,
             items: ItemTotals::of(log, duration_s),
-            concurrency: Concurrency::of(log, policy, &scores, duration_s),
-            latencies: Latencies::of(policy, &scores),
-            response: ResponseTimes::of(policy, &scores),
+            concurrency: Concurrency::of(log, policy, scores, duration_s),
+            latencies: Latencies::of(policy, scores),
+            response: ResponseTimes::of(policy, scores),
             arrivals: Arrivals::of(log, policy),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
-            goodput: Goodput::of(&scores, policy, duration_s),
-            sessions: SessionMetrics::of(log, policy, &scores),
+            goodput: Goodput::of(scores, policy, duration_s),
+            sessions: SessionMetrics::of(log, policy, scores),
             accept_length: AcceptLength::of(log),
-            steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(&scores, ratio)),
+            steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
             client_cpu_share: cost
                 .filter(|cost| cost.wall_ns > 0)
                 .map(|cost| cost.cpu_ns as f64 / cost.wall_ns as f64),
             truth: TruthComparison::of(log),
-            scores,
         }
     }
 }
@@ -177,7 +173,12 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    fn of(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore], duration_s: f64) -> Self {
+    fn of(
+        log: &RunLog,
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        duration_s: f64,
+    ) -> Self {
         let counts = |record: &RequestRecord| counts(record, policy.in_flight_of);
         let records = || log.measured().filter(|record| counts(record));
         let in_flight = log.measured().zip(scores).filter(|(record, _)| counts(record));
@@ -214,8 +215,8 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore]) -> Self {
-        let itl: Vec<f64> = sampled(policy, scores).flat_map(RequestScore::itl_sample).collect();
+    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+        let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(|score| score.ttft_s).collect();
         let tpot: Vec<f64> =
@@ -223,7 +224,7 @@ impl Latencies {
         Self {
             ttft: or_zero(&ttft, policy).with_interval(&ttft),
             tpot: or_zero(&tpot, policy).with_interval(&tpot),
-            itl: or_zero(&itl, policy),
+            itl: zero_if_empty(Summary::of_values(itl, policy), policy),
             e2el: Summary::of(&e2el, policy).with_interval(&e2el),
         }
     }
@@ -241,8 +242,8 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore]) -> Self {
-        let first = |score: &RequestScore| Some(score.waited_s + score.ttft_s?);
+    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+        let first = |score: &RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
         let e2el: Vec<f64> =
             sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
@@ -256,30 +257,37 @@ impl ResponseTimes {
 /// The requests whose latencies are in the samples.
 fn sampled<'a>(
     policy: &MetricPolicy,
-    scores: &'a [RequestScore],
-) -> impl Iterator<Item = &'a RequestScore> {
+    scores: &'a [RequestScore<'a>],
+) -> impl Iterator<Item = &'a RequestScore<'a>> {
     let all = policy.latencies_of == Counted::All;
     scores.iter().filter(move |score| score.success || all)
 }
 
 fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
+    zero_if_empty(Summary::of(sample, policy), policy)
+}
+
+fn zero_if_empty(summary: Summary, policy: &MetricPolicy) -> Summary {
     match policy.empty {
-        EmptySample::ZeroButE2el if sample.is_empty() => {
+        EmptySample::ZeroButE2el if summary.samples == 0 => {
             Summary { samples: 0, ..Summary::of(&[0.0], policy) }
         }
-        _ => Summary::of(sample, policy),
+        _ => summary,
     }
 }
 
-fn peak_tokens(scores: &[RequestScore], rule: PeakRule) -> usize {
+fn peak_tokens(scores: &[RequestScore<'_>], rule: PeakRule) -> usize {
     let successes = || scores.iter().filter(|score| score.success);
-    let times = successes().flat_map(RequestScore::token_times);
     match rule {
-        PeakRule::Exact => peak::fullest_second(times.collect()),
+        PeakRule::Exact => {
+            let streams: Vec<_> = successes().collect();
+            peak::fullest_second(&streams, |score| score.token_times())
+        }
         PeakRule::SecondBuckets => {
             let spans: Vec<_> =
                 successes().map(|score| (score.start_s, score.start_s + score.latency_s)).collect();
             let last = spans.iter().map(|&(_, end)| end).fold(f64::NEG_INFINITY, f64::max);
+            let times = successes().flat_map(RequestScore::token_times);
             peak::fullest_bucket(times, first_start(&spans), last)
         }
     }

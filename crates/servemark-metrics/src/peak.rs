@@ -1,6 +1,7 @@
 //! The highest point of a run: most requests at once, most tokens in a second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::iter::{self, Peekable};
 
 use servemark_core::Stamp;
 
@@ -43,17 +44,64 @@ pub(crate) fn fullest_bucket(times: impl Iterator<Item = f64>, first: f64, last:
     buckets.into_values().max().unwrap_or_default()
 }
 
-/// The most instants in any second, wherever it begins.
-pub(crate) fn fullest_second(mut times: Vec<f64>) -> usize {
-    times.sort_unstable_by(f64::total_cmp);
-    let mut oldest = 0;
-    let within = times.iter().enumerate().map(|(newest, time)| {
-        while time - times[oldest] >= 1.0 {
-            oldest += 1;
+/// The most instants in any second, wherever it begins. Each stream's `times` are in order; all of
+/// them are gone through second by second, so that no more than those of two seconds are kept.
+pub(crate) fn fullest_second<'s, S, I>(streams: &'s [S], times: impl Fn(&'s S) -> I) -> usize
+where
+    I: Iterator<Item = f64>,
+{
+    let mut streams = Streams::new(streams, times);
+    let (mut batch, mut recent, mut most) = (Vec::new(), VecDeque::new(), 0);
+    while streams.next_second(&mut batch) {
+        for &time in &batch {
+            recent.push_back(time);
+            while recent.front().is_some_and(|oldest| time - oldest >= 1.0) {
+                recent.pop_front();
+            }
+            most = most.max(recent.len());
         }
-        newest + 1 - oldest
-    });
-    within.max().unwrap_or_default()
+    }
+    most
+}
+
+/// Streams of instants, gone through together.
+struct Streams<'s, S, F, I: Iterator<Item = f64>> {
+    times: F,
+    /// Those that have not begun, the earliest last.
+    waiting: Vec<(f64, &'s S)>,
+    open: Vec<Peekable<I>>,
+}
+
+impl<'s, S, F: Fn(&'s S) -> I, I: Iterator<Item = f64>> Streams<'s, S, F, I> {
+    fn new(streams: &'s [S], times: F) -> Self {
+        let begun = |stream| Some((times(stream).next()?, stream));
+        let mut waiting: Vec<(f64, &S)> = streams.iter().filter_map(begun).collect();
+        waiting.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
+        Self { times, waiting, open: Vec::new() }
+    }
+
+    /// Makes the batch the instants of the next second in which there are any, in order. There is
+    /// none when the streams are through.
+    fn next_second(&mut self, batch: &mut Vec<f64>) -> bool {
+        batch.clear();
+        let Some(end) = self.next().map(|first| first + 1.0) else { return false };
+        while let Some((_, stream)) = self.waiting.pop_if(|(begins, _)| *begins <= end) {
+            self.open.push((self.times)(stream).peekable());
+        }
+        for stream in &mut self.open {
+            batch.extend(iter::from_fn(|| stream.next_if(|&time| time <= end)));
+        }
+        self.open.retain_mut(|stream| stream.peek().is_some());
+        batch.sort_unstable_by(f64::total_cmp);
+        true
+    }
+
+    /// The earliest instant that is left.
+    fn next(&mut self) -> Option<f64> {
+        let waiting = self.waiting.last().map(|&(begins, _)| begins);
+        let open = self.open.iter_mut().filter_map(|stream| stream.peek().copied());
+        open.chain(waiting).min_by(f64::total_cmp)
+    }
 }
 
 #[cfg(test)]
@@ -93,10 +141,15 @@ mod tests {
 
         #[test]
         fn the_fullest_second_equals_the_naive_one(
-            quarters in prop::collection::vec(0u32..40, 0..60),
+            streams in prop::collection::vec(prop::collection::vec(0u32..40, 0..20), 0..6),
         ) {
-            let times: Vec<f64> = quarters.into_iter().map(|q| f64::from(q) / 4.0).collect();
-            prop_assert_eq!(fullest_second(times.clone()), naive_fullest_second(&times));
+            let times = |mut quarters: Vec<u32>| -> Vec<f64> {
+                quarters.sort_unstable();
+                quarters.into_iter().map(|q| f64::from(q) / 4.0).collect()
+            };
+            let streams: Vec<Vec<f64>> = streams.into_iter().map(times).collect();
+            let ours = fullest_second(&streams, |times| times.iter().copied());
+            prop_assert_eq!(ours, naive_fullest_second(&streams.concat()));
         }
     }
 
@@ -110,6 +163,6 @@ mod tests {
     fn a_bucket_begins_with_the_first_request_and_a_second_anywhere() {
         let times = [0.75, 1.25, 1.5];
         assert_eq!(fullest_bucket(times.into_iter(), 0.0, 1.5), 2);
-        assert_eq!(fullest_second(times.to_vec()), 3);
+        assert_eq!(fullest_second(&[times], |times| times.iter().copied()), 3);
     }
 }

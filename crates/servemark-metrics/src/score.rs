@@ -3,18 +3,16 @@
 use std::collections::HashMap;
 use std::iter;
 
-use servemark_core::{
-    DeltaKind, Planned, RequestKey, RequestRecord, Retokenized, RunLog, Stamp, Usage,
-};
+use servemark_core::{Planned, RequestKey, RequestRecord, Retokenized, RunLog, Stamp, Usage};
 
-use crate::policy::{
-    ItlRule, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules, TokenSource, TpotRule,
-};
+use crate::events::Events;
+use crate::gaps::{Gaps, GapsIter};
+use crate::policy::{MetricPolicy, MissingTtft, Origin, StreamRules, TokenSource, TpotRule};
 
 /// One request as a policy reads it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct RequestScore {
+pub struct RequestScore<'a> {
     /// The request's session.
     pub index: usize,
     /// Its turn.
@@ -29,11 +27,11 @@ pub struct RequestScore {
     pub ttft_s: Option<f64>,
     /// From there to its end.
     pub latency_s: f64,
-    /// Its inter-token latencies, in order.
-    pub itl_s: Vec<f64>,
+    /// Its inter-token latencies.
+    pub itl_s: Gaps<'a>,
     /// What enters the run's sample in their place, where the policy has another rule for a server
     /// that decodes speculatively.
-    pub speculative_itl_s: Option<Vec<f64>>,
+    pub speculative_itl_s: Option<Gaps<'a>>,
     /// From its first token to its last.
     pub decode_s: f64,
     /// Its output tokens, and who counted them.
@@ -46,9 +44,9 @@ pub struct RequestScore {
     pub planned: Planned,
 }
 
-impl RequestScore {
+impl<'a> RequestScore<'a> {
     /// The scores of a run's measurement, in the order of the plan.
-    pub fn of_log(log: &RunLog, policy: &MetricPolicy) -> Vec<Self> {
+    pub fn of_log(log: &'a RunLog, policy: &MetricPolicy) -> Vec<Self> {
         let reader = Reader::new(log, policy);
         log.measured().map(|record| reader.score(record)).collect()
     }
@@ -59,8 +57,8 @@ impl RequestScore {
     }
 
     /// The inter-token latencies that enter the run's sample.
-    pub(crate) fn itl_sample(&self) -> impl Iterator<Item = f64> + '_ {
-        self.speculative_itl_s.as_ref().unwrap_or(&self.itl_s).iter().copied()
+    pub(crate) fn itl_sample(&self) -> GapsIter<'_> {
+        self.speculative_itl_s.as_ref().unwrap_or(&self.itl_s).iter()
     }
 
     /// The time per output token; nothing for a request of one token, or of an unknown number.
@@ -75,12 +73,13 @@ impl RequestScore {
 
     /// When each token came, in seconds since the run's clock started.
     pub(crate) fn token_times(&self) -> impl Iterator<Item = f64> + '_ {
-        let first = self.ttft_s.map(|ttft| self.start_s + ttft);
-        let later = self.itl_s.iter().scan(first.unwrap_or_default(), |now, gap| {
-            *now += gap;
-            Some(*now)
-        });
-        first.into_iter().chain(later.take(if first.is_some() { usize::MAX } else { 0 }))
+        let mut now = self.ttft_s.map(|ttft| self.start_s + ttft);
+        let mut gaps = self.itl_s.iter();
+        iter::from_fn(move || {
+            let time = now?;
+            now = gaps.next().map(|gap| time + gap);
+            Some(time)
+        })
     }
 }
 
@@ -95,15 +94,15 @@ pub(crate) fn seconds_between(earlier: Stamp, later: Stamp) -> f64 {
 }
 
 /// What is the same for every record of a log.
-struct Reader<'a> {
-    policy: &'a MetricPolicy,
-    rules: &'a StreamRules,
+struct Reader<'a, 'p> {
+    policy: &'p MetricPolicy,
+    rules: &'p StreamRules,
     speculative: bool,
     retokenized: HashMap<RequestKey, &'a Retokenized>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(log: &'a RunLog, policy: &'a MetricPolicy) -> Self {
+impl<'a, 'p> Reader<'a, 'p> {
+    fn new(log: &'a RunLog, policy: &'p MetricPolicy) -> Self {
         let footer = log.footer();
         let counts = footer.map_or(&[][..], |footer| &footer.retokenized);
         Self {
@@ -114,9 +113,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn score(&self, record: &RequestRecord) -> RequestScore {
+    fn score(&self, record: &'a RequestRecord) -> RequestScore<'a> {
         let counted = self.retokenized.get(&record.key()).copied();
-        let events = events(record, counted, self.rules.events);
+        let events = Events::of(record, counted, self.rules.events);
+        let mut times = events.clone().map(|event| event.at);
+        let first = times.next();
+        let last = times.last().or(first);
         let origin = self.origin(record);
         let speculative = self.rules.speculative_itl.filter(|_| self.speculative);
         RequestScore {
@@ -125,11 +127,11 @@ impl<'a> Reader<'a> {
             success: record.is_success(),
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
-            ttft_s: self.ttft(&events, origin),
+            ttft_s: self.ttft(first, origin),
             latency_s: seconds_between(origin, record.ended),
-            itl_s: gaps(&events, self.rules.itl),
-            speculative_itl_s: speculative.map(|rule| gaps(&events, rule)),
-            decode_s: first_to_last(&events),
+            speculative_itl_s: speculative.map(|rule| Gaps::between(events.clone(), rule)),
+            itl_s: Gaps::between(events, self.rules.itl),
+            decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
             output_tokens: self.output_tokens(record, counted),
             retokenized_tokens: counted.map(|counted| counted.tokens),
             prompt_tokens: prompt_tokens(record),
@@ -144,9 +146,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn ttft(&self, events: &[Event], origin: Stamp) -> Option<f64> {
-        match (events.first(), self.policy.missing_ttft) {
-            (Some(first), _) => Some(seconds_between(origin, first.at)),
+    fn ttft(&self, first: Option<Stamp>, origin: Stamp) -> Option<f64> {
+        match (first, self.policy.missing_ttft) {
+            (Some(first), _) => Some(seconds_between(origin, first)),
             (None, MissingTtft::Zero) => Some(0.0),
             (None, MissingTtft::Absent) => None,
         }
@@ -159,71 +161,6 @@ impl<'a> Reader<'a> {
     ) -> Option<(u64, TokenSource)> {
         let mut sources = self.rules.output_tokens.iter().filter(|_| record.is_success());
         sources.find_map(|&source| Some((tokens_by(source, record, counted)?, source)))
-    }
-}
-
-/// A piece of output that a policy counts.
-struct Event {
-    at: Stamp,
-    wire: Option<u32>,
-    piece: Option<u32>,
-}
-
-impl Event {
-    /// How many tokens it is by a rule that splits gaps.
-    fn tokens(&self, rule: ItlRule) -> usize {
-        let counted = match rule {
-            ItlRule::PerEvent => None,
-            ItlRule::PerToken => self.wire.or(self.piece),
-            ItlRule::SplitByPieces => self.piece,
-            ItlRule::SplitByWire => self.wire,
-        };
-        counted.map_or(1, |tokens| (tokens as usize).min(MOST_TOKENS_IN_A_PIECE))
-    }
-}
-
-/// No engine decodes as many in one step; a server that claims more must not cost our memory.
-const MOST_TOKENS_IN_A_PIECE: usize = 65_536;
-
-fn events(record: &RequestRecord, counted: Option<&Retokenized>, rule: OutputEvents) -> Vec<Event> {
-    let mut text_seen = false;
-    let rows = record.deltas.rows().enumerate().filter(|(_, row)| {
-        let is_text = row.bytes > 0 && row.kind != DeltaKind::ToolCall;
-        text_seen |= is_text;
-        match rule {
-            OutputEvents::Any => row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0),
-            OutputEvents::SinceFirstText => text_seen,
-            OutputEvents::Text => is_text,
-        }
-    });
-    let piece = |row: usize| counted.and_then(|counted| counted.pieces.get(row).copied());
-    rows.map(|(row, delta)| Event { at: delta.at, wire: delta.tokens, piece: piece(row) }).collect()
-}
-
-fn gaps(events: &[Event], rule: ItlRule) -> Vec<f64> {
-    let Some((first, later)) = events.split_first() else { return Vec::new() };
-    let mut gaps = Vec::with_capacity(later.len());
-    if rule == ItlRule::PerToken {
-        gaps.resize(first.tokens(rule).saturating_sub(1), 0.0);
-    }
-    let mut since = first.at;
-    for event in later {
-        let parts = event.tokens(rule);
-        if parts > 0 {
-            let gap = seconds_between(since, event.at) / parts as f64;
-            gaps.extend(iter::repeat_n(gap, parts));
-        }
-        if parts > 0 || rule == ItlRule::SplitByPieces {
-            since = event.at;
-        }
-    }
-    gaps
-}
-
-fn first_to_last(events: &[Event]) -> f64 {
-    match events {
-        [first, .., last] => seconds_between(first.at, last.at),
-        _ => 0.0,
     }
 }
 

@@ -47,11 +47,15 @@ pub struct TurnMetrics {
 /// Turns from here on are taken together.
 const LAST_TURN: u32 = 8;
 
-type Turn<'a> = Vec<(&'a RequestRecord, &'a RequestScore)>;
+type Turn<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
 
 impl SessionMetrics {
     /// Nothing if every session is one request.
-    pub(crate) fn of(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore]) -> Option<Self> {
+    pub(crate) fn of(
+        log: &RunLog,
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+    ) -> Option<Self> {
         let mut turns: BTreeMap<u32, Turn<'_>> = BTreeMap::new();
         for (record, score) in log.measured().zip(scores) {
             turns.entry((record.turn + 1).min(LAST_TURN)).or_default().push((record, score));

@@ -10,60 +10,45 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub fn sum(sample: &[f64]) -> f64 {
     match sample.len() {
         0 => 0.0,
-        1..8 => sample.iter().fold(-0.0, |total, value| total + value),
-        8..=128 => sum_by_eight(sample),
-        length => {
-            let half = length / 2;
-            let (left, right) = sample.split_at(half - half % 8);
-            sum(left) + sum(right)
-        }
+        length => sum_in_pairs(length, &mut sample.iter().copied()),
     }
 }
 
 /// The mean of a sample; nothing of an empty one.
 pub fn mean(sample: &[f64]) -> Option<f64> {
-    (!sample.is_empty()).then(|| sum(sample) / sample.len() as f64)
+    Moments::of(sample.len(), || sample.iter().copied()).map(|moments| moments.mean)
 }
 
 /// The population standard deviation of a sample; nothing of an empty one.
 pub fn std(sample: &[f64]) -> Option<f64> {
-    Some((squared_deviations(sample)? / sample.len() as f64).sqrt())
+    Moments::of(sample.len(), || sample.iter().copied()).map(|moments| moments.std())
 }
 
 /// The median of a sorted sample; nothing of an empty one.
 pub fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+    by_rank::median(sorted.len(), &mut |rank| sorted[rank])
 }
 
 /// The percentile of a sorted sample, linear between neighbours; nothing of an empty one.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    let rank = (last as f64 * (percent / 100.0)).clamp(0.0, last as f64);
-    let low = whole(rank);
-    let (below, above) = (sorted[low], sorted[(low + 1).min(last)]);
-    let (distance, share) = (above - below, rank - rank.floor());
-    Some(if share < 0.5 { below + distance * share } else { above - distance * (1.0 - share) })
+    by_rank::percentile(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
 /// The smallest value of a sorted sample that a share of `percent` does not exceed.
 pub fn nearest_rank(sorted: &[f64], percent: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    let rank = whole((sorted.len() as f64 * (percent / 100.0)).ceil());
-    Some(sorted[rank.saturating_sub(1).min(last)])
+    by_rank::nearest_rank(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
 /// The two-sided 95 % confidence interval of the mean by Student's t, as though the values were
 /// independent draws of one distribution. It needs two values.
 pub fn mean_interval(sample: &[f64]) -> Option<(f64, f64)> {
+    let moments = Moments::of(sample.len(), || sample.iter().copied())?;
     let degrees = sample.len().checked_sub(1).filter(|&degrees| degrees > 0)? as f64;
-    let mean = mean(sample)?;
     let standard_error =
-        (squared_deviations(sample)? / degrees).sqrt() / (sample.len() as f64).sqrt();
+        (moments.squared_deviations / degrees).sqrt() / (sample.len() as f64).sqrt();
     let quantile = StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975);
     let half = quantile * standard_error;
-    Some((mean - half, mean + half))
+    Some((moments.mean - half, moments.mean + half))
 }
 
 /// The whole part of what is a rank, a count or a number of seconds, and so never below zero.
@@ -72,11 +57,51 @@ pub(crate) fn whole(value: f64) -> usize {
     value as usize
 }
 
-fn squared_deviations(sample: &[f64]) -> Option<f64> {
-    let mean = mean(sample)?;
-    let squares: Vec<f64> = sample.iter().map(|value| (value - mean) * (value - mean)).collect();
-    Some(sum(&squares))
+/// Mean and spread of a sample that is walked through twice and never kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    pub(crate) samples: usize,
+    pub(crate) mean: f64,
+    squared_deviations: f64,
 }
+
+impl Moments {
+    /// Of so many values; nothing of none.
+    pub(crate) fn of<I: Iterator<Item = f64>>(
+        samples: usize,
+        values: impl Fn() -> I,
+    ) -> Option<Self> {
+        let mean = (samples > 0).then(|| sum_in_pairs(samples, &mut values()) / samples as f64)?;
+        let mut squares = values().map(|value| (value - mean) * (value - mean));
+        let squared_deviations = sum_in_pairs(samples, &mut squares);
+        Some(Self { samples, mean, squared_deviations })
+    }
+
+    /// The population standard deviation.
+    pub(crate) fn std(&self) -> f64 {
+        (self.squared_deviations / self.samples as f64).sqrt()
+    }
+}
+
+/// The sum of the next `length` values, of which there is at least one.
+fn sum_in_pairs(length: usize, values: &mut impl Iterator<Item = f64>) -> f64 {
+    match length {
+        0..8 => values.take(length).fold(-0.0, |total, value| total + value),
+        8..=LEAF => {
+            let mut leaf = [0.0; LEAF];
+            leaf[..length].iter_mut().zip(values).for_each(|(place, value)| *place = value);
+            sum_by_eight(&leaf[..length])
+        }
+        _ => {
+            let half = length / 2;
+            let left = half - half % 8;
+            sum_in_pairs(left, values) + sum_in_pairs(length - left, values)
+        }
+    }
+}
+
+/// So many values `NumPy` adds without halving.
+const LEAF: usize = 128;
 
 fn sum_by_eight(sample: &[f64]) -> f64 {
     let (blocks, tail) = sample.as_chunks::<8>();
@@ -89,5 +114,7 @@ fn sum_by_eight(sample: &[f64]) -> f64 {
     tail.iter().fold(blocks, |total, value| total + value)
 }
 
+pub(crate) mod by_rank;
+pub(crate) mod order;
 #[cfg(test)]
 mod tests;

@@ -87,9 +87,9 @@ impl SteadyState {
     /// assert_eq!(SteadyState::of(&[], ratio), None);
     /// # Ok::<(), servemark_metrics::MetricsError>(())
     /// ```
-    pub fn of(scores: &[RequestScore], ratio: ConcurrencyRatio) -> Option<Self> {
+    pub fn of(scores: &[RequestScore<'_>], ratio: ConcurrencyRatio) -> Option<Self> {
         let successes = scores.iter().filter(|score| score.success && score.latency_s > 0.0);
-        let successes: Vec<&RequestScore> = successes.collect();
+        let successes: Vec<&RequestScore<'_>> = successes.collect();
         let window = Window::find(&successes, ratio)?;
         let per_second = |tokens: f64| tokens / window.duration();
         let (output, retokenized) = window.output(&successes);
@@ -131,7 +131,7 @@ struct Interval {
 }
 
 impl Window {
-    fn find(successes: &[&RequestScore], ratio: ConcurrencyRatio) -> Option<Self> {
+    fn find(successes: &[&RequestScore<'_>], ratio: ConcurrencyRatio) -> Option<Self> {
         let intervals = intervals(successes);
         let peak = intervals.iter().map(|interval| interval.open).max()?;
         let threshold = whole((peak as f64 * ratio.get()).ceil()).max(1);
@@ -155,13 +155,13 @@ impl Window {
         (self.start..=self.end).contains(&time)
     }
 
-    fn input(&self, successes: &[&RequestScore]) -> u64 {
+    fn input(&self, successes: &[&RequestScore<'_>]) -> u64 {
         let sent = successes.iter().filter(|score| (self.start..self.end).contains(&score.start_s));
         sent.map(|score| u64::from(score.planned.prompt_tokens)).sum()
     }
 
     /// Output tokens by the policy and by our tokenizer.
-    fn output(&self, successes: &[&RequestScore]) -> (f64, Option<f64>) {
+    fn output(&self, successes: &[&RequestScore<'_>]) -> (f64, Option<f64>) {
         let (mut output, mut retokenized) = (0.0, None);
         for score in successes {
             let share = self.share(score);
@@ -174,20 +174,20 @@ impl Window {
     }
 
     /// The share of a request's pieces that came within; none of a request without a piece.
-    fn share(&self, score: &RequestScore) -> f64 {
+    fn share(&self, score: &RequestScore<'_>) -> f64 {
         let all = score.token_times().count().max(1);
         score.token_times().filter(|&time| self.holds(time)).count() as f64 / all as f64
     }
 
-    fn time_in_flight(&self, successes: &[&RequestScore]) -> f64 {
-        let within = |score: &&RequestScore| {
+    fn time_in_flight(&self, successes: &[&RequestScore<'_>]) -> f64 {
+        let within = |score: &&RequestScore<'_>| {
             (end(score).min(self.end) - score.start_s.max(self.start)).max(0.0)
         };
         successes.iter().map(within).sum()
     }
 
     /// A piece on the boundary of two seconds belongs to the one that it ends.
-    fn fullest_second(&self, successes: &[&RequestScore]) -> f64 {
+    fn fullest_second(&self, successes: &[&RequestScore<'_>]) -> f64 {
         let mut seconds = BTreeMap::<usize, f64>::new();
         let last = whole(self.duration().ceil()).max(1) - 1;
         for score in successes {
@@ -203,7 +203,7 @@ impl Window {
 
 /// How many requests were in flight, from the first start to the last end. An end and a start at
 /// the same instant change nothing.
-fn intervals(successes: &[&RequestScore]) -> Vec<Interval> {
+fn intervals(successes: &[&RequestScore<'_>]) -> Vec<Interval> {
     let mut changes: Vec<(f64, isize)> =
         successes.iter().flat_map(|score| [(score.start_s, 1), (end(score), -1)]).collect();
     changes.sort_unstable_by(|left, right| left.0.total_cmp(&right.0));
@@ -219,6 +219,6 @@ fn intervals(successes: &[&RequestScore]) -> Vec<Interval> {
     stretches.map(|(pair, open)| Interval { start: pair[0].0, end: pair[1].0, open }).collect()
 }
 
-fn end(score: &RequestScore) -> f64 {
+fn end(score: &RequestScore<'_>) -> f64 {
     score.start_s + score.latency_s
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::policy::{MetricPolicy, PercentileRule, SampleSize};
-use crate::statistics;
+use crate::statistics::order::{self, Ranked};
+use crate::statistics::{self, Moments, by_rank};
 
 /// What is said of one sample of latencies, in milliseconds. What cannot be known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -61,18 +62,60 @@ pub struct Interval {
 impl Summary {
     /// A sample of seconds in the order of measurement, summed up as the policy wants.
     pub fn of(sample_s: &[f64], policy: &MetricPolicy) -> Self {
-        let mut sorted = sample_s.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let percentile = |&percent: &f64| Percentile::of(&sorted, percent, policy);
+        Self::of_values(|| sample_s.iter().copied(), policy)
+    }
+
+    /// The same of values that are worked out anew each time they are asked for.
+    pub(crate) fn of_values<I: Iterator<Item = f64>>(
+        values_s: impl Fn() -> I,
+        policy: &MetricPolicy,
+    ) -> Self {
+        Self::keeping(MOST_KEPT, values_s, policy)
+    }
+
+    /// A sample of up to `most` values is kept while it is summed up; a larger one is walked
+    /// through again and again instead, to the same numbers.
+    fn keeping<I: Iterator<Item = f64>>(
+        most: usize,
+        values_s: impl Fn() -> I,
+        policy: &MetricPolicy,
+    ) -> Self {
+        let mut kept: Vec<f64> = values_s().take(most + 1).collect();
+        let ranks = |samples| order::in_order(ranks(samples, policy));
+        if kept.len() <= most {
+            let moments = Moments::of(kept.len(), || kept.iter().copied());
+            let ranks = ranks(kept.len());
+            Self::of_parts(moments, &order::select(&mut kept, &ranks), policy)
+        } else {
+            drop(kept);
+            let samples = values_s().count();
+            let ranked = order::narrow(&values_s, &ranks(samples));
+            Self::of_parts(Moments::of(samples, values_s), &ranked, policy)
+        }
+    }
+
+    fn of_parts(moments: Option<Moments>, ranked: &Ranked, policy: &MetricPolicy) -> Self {
+        let samples = moments.map_or(0, |moments| moments.samples);
+        let read = Self::read(samples, policy, |rank| ranked.at(rank));
         Self {
-            samples: sample_s.len(),
-            mean_ms: statistics::mean(sample_s).map(milliseconds),
-            mean_interval_ms: None,
-            median_ms: statistics::median(&sorted).map(milliseconds),
-            std_ms: statistics::std(sample_s).map(milliseconds),
-            min_ms: sorted.first().copied().map(milliseconds),
-            max_ms: sorted.last().copied().map(milliseconds),
-            percentiles: policy.percentiles.iter().map(percentile).collect(),
+            mean_ms: moments.map(|moments| milliseconds(moments.mean)),
+            std_ms: moments.map(|moments| milliseconds(moments.std())),
+            ..read
+        }
+    }
+
+    /// What is read off a sample by rank.
+    fn read(samples: usize, policy: &MetricPolicy, mut value: impl FnMut(usize) -> f64) -> Self {
+        let last = samples.checked_sub(1);
+        Self {
+            samples,
+            min_ms: last.map(|_| milliseconds(value(0))),
+            max_ms: last.map(|last| milliseconds(value(last))),
+            median_ms: by_rank::median(samples, &mut value).map(milliseconds),
+            percentiles: (policy.percentiles.iter())
+                .map(|&percent| Percentile::of(samples, percent, policy, &mut value))
+                .collect(),
+            ..Self::default()
         }
     }
 
@@ -102,20 +145,38 @@ impl Percentile {
         }
     }
 
-    fn of(sorted: &[f64], percent: f64, policy: &MetricPolicy) -> Self {
+    fn of(
+        samples: usize,
+        percent: f64,
+        policy: &MetricPolicy,
+        value: &mut impl FnMut(usize) -> f64,
+    ) -> Self {
         let needed = samples_needed(percent, policy.sample_size);
         let value = match policy.percentile_rule {
-            PercentileRule::Linear => statistics::percentile(sorted, percent),
-            PercentileRule::NearestRank => statistics::nearest_rank(sorted, percent),
+            PercentileRule::Linear => by_rank::percentile(samples, percent, value),
+            PercentileRule::NearestRank => by_rank::nearest_rank(samples, percent, value),
         };
         match value {
-            Some(value) if sorted.len() >= needed => {
+            Some(value) if samples >= needed => {
                 Self::Known { percent, value_ms: milliseconds(value) }
             }
-            _ => Self::TooFew { percent, missing_samples: needed.saturating_sub(sorted.len()) },
+            _ => Self::TooFew { percent, missing_samples: needed.saturating_sub(samples) },
         }
     }
 }
+
+/// The ranks that a summary of so many values asks for.
+fn ranks(samples: usize, policy: &MetricPolicy) -> Vec<usize> {
+    let mut ranks = Vec::new();
+    Summary::read(samples, policy, |rank| {
+        ranks.push(rank);
+        0.0
+    });
+    ranks
+}
+
+/// 128 MiB of values.
+const MOST_KEPT: usize = 1 << 24;
 
 fn samples_needed(percent: f64, rule: SampleSize) -> usize {
     match rule {
@@ -163,6 +224,19 @@ mod tests {
             (0, None, None, None)
         );
         assert!(empty.percentiles.iter().all(|p| matches!(p, Percentile::TooFew { .. })));
+    }
+
+    #[test]
+    fn a_sample_too_large_to_keep_has_the_same_numbers() {
+        for samples in [1, 7, 8, 129, 1000, 4321] {
+            let scattered: Vec<f64> = (0..samples)
+                .map(|value| f64::from(value * 7919 % 1009) / 3e4 + f64::from(value % 3) * 0.02)
+                .collect();
+            for policy in [MetricPolicy::native(), MetricPolicy::sglang()] {
+                let walked = Summary::keeping(0, || scattered.iter().copied(), &policy);
+                assert_eq!(walked, Summary::of(&scattered, &policy));
+            }
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Second {
 ///
 /// assert!(timeline(&[]).is_empty());
 /// ```
-pub fn timeline(scores: &[RequestScore]) -> Vec<Second> {
+pub fn timeline(scores: &[RequestScore<'_>]) -> Vec<Second> {
     let successes = || scores.iter().filter(|score| score.success);
     let first = successes().map(|score| score.start_s).fold(f64::INFINITY, f64::min);
     let last = successes().map(|score| score.start_s + score.latency_s).fold(first, f64::max);

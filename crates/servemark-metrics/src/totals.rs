@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use servemark_core::{RequestKey, RequestRecord, RunLog};
+use servemark_core::{PieceCounts, RequestKey, RequestRecord, RunLog};
 
 use crate::RequestScore;
 use crate::policy::TokenSource;
@@ -32,7 +32,7 @@ pub struct TokenTotals {
 }
 
 impl TokenTotals {
-    pub(crate) fn of(log: &RunLog, scores: &[RequestScore]) -> Self {
+    pub(crate) fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Self {
         let successes = || scores.iter().filter(|score| score.success);
         let sum = |tokens: Count| successes().map(|score| u64::from(tokens(score))).sum::<u64>();
         let (input, text) = input(log);
@@ -49,7 +49,7 @@ impl TokenTotals {
     }
 }
 
-type Count = fn(&RequestScore) -> u32;
+type Count = fn(&RequestScore<'_>) -> u32;
 
 /// Who counts the prompts, and their text: the data set; in a run with conversations, whose prompts
 /// hold the answers before, the server.
@@ -79,7 +79,7 @@ pub struct OutputSources {
 }
 
 impl OutputSources {
-    fn of<'a>(scores: impl Iterator<Item = &'a RequestScore>) -> Self {
+    fn of<'a>(scores: impl Iterator<Item = &'a RequestScore<'a>>) -> Self {
         let mut sources = Self::default();
         for score in scores {
             *match score.output_tokens {
@@ -112,9 +112,10 @@ impl EventTokens {
         let mut events = Self::default();
         let pieces = retokenized_pieces(log);
         for record in log.measured().filter(|record| record.is_success()) {
-            let counted = pieces.get(&record.key()).copied().unwrap_or_default();
-            for (row, delta) in record.deltas.rows().enumerate() {
-                *match (delta.tokens, counted.get(row)) {
+            let mut counted =
+                pieces.get(&record.key()).map(|pieces| pieces.iter()).unwrap_or_default();
+            for row in record.deltas.rows() {
+                *match (row.tokens, counted.next()) {
                     (Some(_), _) => &mut events.wire,
                     (None, Some(_)) => &mut events.retokenized,
                     (None, None) => &mut events.assumed_one,
@@ -166,9 +167,9 @@ fn retokenized(log: &RunLog) -> Option<u64> {
     total(counts.filter(|count| !failed.contains(&count.key())).map(|count| count.tokens.into()))
 }
 
-fn retokenized_pieces(log: &RunLog) -> HashMap<RequestKey, &[u32]> {
+fn retokenized_pieces(log: &RunLog) -> HashMap<RequestKey, &PieceCounts> {
     let counts = log.footer().map_or(&[][..], |footer| &footer.retokenized);
-    counts.iter().map(|count| (count.key(), count.pieces.as_slice())).collect()
+    counts.iter().map(|count| (count.key(), &count.pieces)).collect()
 }
 
 /// The sum of what is known; nothing if nothing is.

@@ -1,10 +1,11 @@
 //! What a format is given and what it gives.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::io;
 
 use servemark_core::RunLog;
-use servemark_metrics::Metrics;
+use servemark_metrics::{Metrics, RequestScore};
 
 use crate::{EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
 
@@ -16,12 +17,25 @@ pub struct Report<'a> {
     pub log: &'a RunLog,
     /// Its numbers, by whichever policy the reader wants.
     pub metrics: &'a Metrics,
+    scores: Option<&'a [RequestScore<'a>]>,
 }
 
 impl<'a> Report<'a> {
     /// A run with its numbers.
     pub fn new(log: &'a RunLog, metrics: &'a Metrics) -> Self {
-        Self { log, metrics }
+        Self { log, metrics, scores: None }
+    }
+
+    /// The same with requests that were scored already, one for each of the log's measurement.
+    #[must_use]
+    pub fn with_scores(self, scores: &'a [RequestScore<'a>]) -> Self {
+        Self { scores: Some(scores), ..self }
+    }
+
+    /// Each request of the measurement, in the order of the plan, by the policy of the numbers.
+    pub fn scores(&self) -> Cow<'a, [RequestScore<'a>]> {
+        let read = || RequestScore::of_log(self.log, &self.metrics.policy);
+        self.scores.map_or_else(|| Cow::Owned(read()), Cow::Borrowed)
     }
 }
 

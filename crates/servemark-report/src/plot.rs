@@ -14,7 +14,7 @@ pub struct ThroughputPlots;
 
 impl ReportFormat for ThroughputPlots {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let seconds = timeline(&report.metrics.scores);
+        let seconds = timeline(&report.scores());
         let plot = |title, value: fn(&Second) -> usize| Plot {
             title,
             seconds: seconds.len(),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use servemark::core::{RunLog, RunLogError};
+use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, stop_on_ctrl_c};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
@@ -75,11 +75,14 @@ pub(crate) fn keep(
 }
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
-    let log = RunLog::read(&args.run_log)?;
-    let scoring = args.scoring(servemark::scoring_of(&log).unwrap_or_default());
+    let reader = RunLogReader::open(&args.run_log)?;
+    let scoring = args.scoring(servemark::scoring_of(reader.header()).unwrap_or_default());
+    let output = args.output();
+    let shows_texts = scoring.print_requests || output.details;
+    let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
     let scores = Scores::of(&log, &scoring);
     show(&scores)?;
-    append(&scores, &args.output())?;
+    append(&scores, &output)?;
     Ok(ExitCode::Ok)
 }
 

@@ -76,13 +76,14 @@ impl Closing {
 
 fn keep(inbox: &Receiver<RequestRecord>, file: Option<RunLogWriter>) -> Kept {
     let mut kept = Kept { records: Vec::new(), file: file.map(Ok) };
-    for record in inbox {
+    for mut record in inbox {
         // A disk that failed once is left alone: what is on it stays readable.
         if let Some(Ok(writer)) = &mut kept.file
             && let Err(error) = writer.append(&record)
         {
             kept.file = Some(Err(error));
         }
+        record.compact();
         kept.records.push(record);
     }
     kept

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use servemark_core::RunLog;
+use servemark_core::{Header, RunLog};
 use servemark_metrics::{MetricPolicy, Metrics};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
@@ -119,8 +119,8 @@ pub fn write_runs(logs: &[RunLog], format: GridFormat, out: &mut dyn Write) -> i
 }
 
 /// How a log was to be scored when it was made.
-pub fn scoring_of(log: &RunLog) -> Option<ScoringSpec> {
-    serde_json::from_value::<BenchPlan>(log.header().plan.clone()).ok().map(|plan| plan.scoring)
+pub fn scoring_of(header: &Header) -> Option<ScoringSpec> {
+    serde_json::from_value::<BenchPlan>(header.plan.clone()).ok().map(|plan| plan.scoring)
 }
 
 /// What the exit code says of a run.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PieceCounts;
 use crate::record::is_default;
 use crate::{ArrivalClock, JsonObject, RequestKey, Stamp};
 
@@ -193,14 +194,14 @@ pub struct Retokenized {
     /// Tokens of the whole text, special tokens left out.
     pub tokens: u32,
     /// Tokens of each piece, where somebody asked for them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pieces: Vec<u32>,
+    #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
+    pub pieces: PieceCounts,
 }
 
 impl Retokenized {
     /// Counts of one request.
     pub fn new((index, turn): RequestKey, tokens: u32, pieces: Vec<u32>) -> Self {
-        Self { index, turn, tokens, pieces }
+        Self { index, turn, tokens, pieces: pieces.into() }
     }
 
     /// Which request of the run it is.

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::{Finish, Phase, Recorder, Sample, Stamp};
+use crate::{Delta, Finish, Phase, Recorder, Sample, Sink, Stamp};
 
 fn header() -> Header {
     let facts =
@@ -36,6 +36,30 @@ fn a_log_reads_back_as_it_was_written_in_the_order_of_the_plan() {
     assert!(log.is_complete());
     assert_eq!(log.records()[0].phase, Phase::Warmup);
     assert_eq!(log.measured().map(|record| record.index).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn a_log_is_read_one_record_after_the_other() {
+    let (_folder, path) = written(Some(&Footer::default()));
+    let mut reader = RunLogReader::open(&path).unwrap();
+    assert_eq!((reader.header(), reader.footer()), (&header(), None));
+    let indices: Vec<usize> = reader.by_ref().map(|record| record.unwrap().index).collect();
+    assert_eq!((indices.as_slice(), reader.footer()), (&[1, 0, 0][..], Some(&Footer::default())));
+}
+
+#[test]
+fn the_texts_can_stay_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
+    recorder.at(Stamp::ZERO).delta(Delta::content("ab"));
+    let record = recorder.finish(Ok(Finish::default()), Stamp::ZERO);
+    RunLogWriter::create(&path, &header()).unwrap().append(&record).unwrap();
+    let read = |reader: RunLogReader| reader.into_log().unwrap().records()[0].clone();
+    let [whole, short] =
+        [RunLogReader::open(&path).unwrap(), RunLogReader::open(&path).unwrap().without_texts()]
+            .map(read);
+    assert_eq!((&whole, short.text.as_str(), &short.deltas), (&record, "", &record.deltas));
 }
 
 #[test]

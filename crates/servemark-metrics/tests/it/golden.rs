@@ -140,16 +140,17 @@ impl Golden {
     }
 
     /// The log's scores with the fixture's own floats.
-    pub(crate) fn exact_scores(&self, log: &RunLog) -> Vec<RequestScore> {
+    pub(crate) fn exact_scores<'a>(&self, log: &'a RunLog) -> Vec<RequestScore<'a>> {
         let mut scores = RequestScore::of_log(log, &self.policy());
         for (score, output) in scores.iter_mut().zip(&self.outputs) {
             score.start_s = output.start_time;
             score.ttft_s = Some(output.ttft);
             score.latency_s = output.latency;
-            score.itl_s.clone_from(&output.itl);
+            score.itl_s = output.itl.clone().into();
             let pieces = self.pieces(score.index);
             if let Some(split) = &mut score.speculative_itl_s {
-                *split = output.itl.iter().zip(&pieces[1..]).flat_map(split_gap).collect();
+                let gaps = output.itl.iter().zip(&pieces[1..]).flat_map(split_gap);
+                *split = gaps.collect::<Vec<_>>().into();
             }
         }
         scores

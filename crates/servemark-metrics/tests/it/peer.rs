@@ -26,7 +26,7 @@ const ROUNDED_ENDS: f64 = 2.0;
 
 fn exactly(golden: &Golden) -> Metrics {
     let log = golden.log();
-    Metrics::of_scores(&log, &golden.policy(), golden.exact_scores(&log))
+    Metrics::of_scores(&log, &golden.policy(), &golden.exact_scores(&log))
 }
 
 fn as_recorded(golden: &Golden) -> Metrics {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use servemark_core::{
     Delta, Finish, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink, Stamp,
 };
-use servemark_metrics::{ConcurrencyRatio, MetricPolicy, Metrics, RequestScore, SteadyState};
+use servemark_metrics::{ConcurrencyRatio, MetricPolicy, RequestScore, SteadyState};
 
 use crate::golden::Golden;
 
@@ -47,19 +47,24 @@ fn request(index: usize, start: u64, pieces: &[u64], prompt: u32, tokens: u32) -
     recorder.finish(Ok(Finish::default()), Stamp::ZERO)
 }
 
-fn scores() -> Vec<RequestScore> {
+fn log() -> RunLog {
     let records = vec![
         request(0, 0, &[1000, 2000, 3000, 4000], 10, 4),
         request(1, 1000, &[2000, 3000, 4000, 5000], 20, 8),
         request(2, 2000, &[2500, 3000], 30, 2),
     ];
-    let log = RunLog::new(Header::new(0, RunFacts::default(), Value::Null), records, None);
-    Metrics::score(&log, &MetricPolicy::sglang()).scores
+    RunLog::new(Header::new(0, RunFacts::default(), Value::Null), records, None)
+}
+
+fn steady(share: f64) -> SteadyState {
+    let log = log();
+    let scores = RequestScore::of_log(&log, &MetricPolicy::sglang());
+    SteadyState::of(&scores, ratio(share)).unwrap()
 }
 
 #[test]
 fn the_peak_alone_is_the_time_when_all_three_were_in_flight() {
-    let steady = SteadyState::of(&scores(), ratio(1.0)).unwrap();
+    let steady = steady(1.0);
     assert_eq!((steady.window_start, steady.window_end), (2.0, 3.0));
     assert_eq!((steady.concurrency_threshold, steady.peak_concurrency), (3, 3));
     assert_eq!((steady.completed, steady.total_input), (1, 30));
@@ -69,7 +74,7 @@ fn the_peak_alone_is_the_time_when_all_three_were_in_flight() {
 
 #[test]
 fn a_smaller_share_is_a_longer_time() {
-    let steady = SteadyState::of(&scores(), ratio(0.6)).unwrap();
+    let steady = steady(0.6);
     assert_eq!((steady.window_start, steady.window_end), (1.0, 4.0));
     assert_eq!((steady.completed, steady.total_input), (2, 50));
     let output = (steady.total_output, steady.output_throughput, steady.peak_output_throughput);
@@ -78,7 +83,8 @@ fn a_smaller_share_is_a_longer_time() {
 
 #[test]
 fn of_two_equal_times_the_first_is_taken() {
-    let scores = scores();
+    let log = log();
+    let scores = RequestScore::of_log(&log, &MetricPolicy::sglang());
     let steady = SteadyState::of(&[scores[2].clone()], ratio(0.5)).unwrap();
     assert_eq!((steady.window_start, steady.window_end), (2.0, 3.0));
     let mut later = scores[2].clone();

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 use servemark_core::{JsonObject, RequestRecord, RunFacts, RunLog};
-use servemark_metrics::{Completeness, Goodput, Metrics, RequestScore, SloResult, Summary};
+use servemark_metrics::{Completeness, Gaps, Goodput, Metrics, RequestScore, SloResult, Summary};
 use servemark_pyjson::{Text, to_writer};
 
 use super::SglangOptions;
@@ -58,7 +58,7 @@ struct Details<'a> {
     input_lens: Vec<u32>,
     output_lens: Vec<u64>,
     ttfts: Vec<f64>,
-    itls: Vec<&'a [f64]>,
+    itls: Vec<Gaps<'a>>,
     generated_texts: Vec<&'a str>,
     errors: Vec<&'a str>,
     #[serde(flatten)]
@@ -84,7 +84,7 @@ impl CachedTokens {
 
 impl<'a> Details<'a> {
     fn of(report: &Report<'a>, options: SglangOptions) -> Self {
-        let scores = &report.metrics.scores;
+        let scores = report.scores();
         let text = |record: &'a RequestRecord| if record.is_success() { &*record.text } else { "" };
         let error = |record: &'a RequestRecord| {
             record.outcome.as_ref().map_or_else(|e| &*e.message, |_| "")
@@ -93,7 +93,7 @@ impl<'a> Details<'a> {
             input_lens: scores.iter().map(|score| score.prompt_tokens).collect(),
             output_lens: scores.iter().map(RequestScore::output_token_count).collect(),
             ttfts: scores.iter().map(|score| score.ttft_s.unwrap_or_default()).collect(),
-            itls: scores.iter().map(|score| score.itl_s.as_slice()).collect(),
+            itls: scores.iter().map(|score| score.itl_s.clone()).collect(),
             generated_texts: report.log.measured().map(text).collect(),
             errors: report.log.measured().map(error).collect(),
             cached: options.cache_report.then(|| CachedTokens::of(report.log)),

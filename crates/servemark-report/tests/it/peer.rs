@@ -61,7 +61,7 @@ fn the_steady_state_is_the_peers() {
 fn steady_state(golden: &Golden, ratio: f64) -> (String, String) {
     let log = golden.log();
     let policy = golden.policy().with_steady_state(ConcurrencyRatio::new(ratio).ok());
-    let metrics = Metrics::of_scores(&log, &policy, golden.exact_scores(&log));
+    let metrics = Metrics::of_scores(&log, &policy, &golden.exact_scores(&log));
     let report = Report::new(&log, &metrics);
     let tables = written(&*Layout::Sglang(SglangOptions::default()).table(), &report);
     let second = tables.find("\n============== Steady-State Result").expect("a second table");
@@ -90,9 +90,10 @@ fn compare(
         let Some(expected) = expected(&golden) else { continue };
         assert!(golden.metrics.is_some(), "{} is recorded by halves", golden.name);
         let log = golden.log();
-        let metrics = Metrics::of_scores(&log, &golden.policy(), golden.exact_scores(&log));
+        let scores = golden.exact_scores(&log);
+        let metrics = Metrics::of_scores(&log, &golden.policy(), &scores);
         let format = format(Layout::Sglang(options(&golden)));
-        let written = written(&*format, &Report::new(&log, &metrics));
+        let written = written(&*format, &Report::new(&log, &metrics).with_scores(&scores));
         let ours = without_ours(&golden, written);
         assert_eq!(ours, expected, "{}", golden.name);
         compared += 1;

@@ -17,8 +17,9 @@ fn plots(name: &str) -> String {
 fn what_is_plotted_is_what_the_peaks_are_of() {
     for golden in Golden::all() {
         let log = golden.log();
-        let metrics = Metrics::of_scores(&log, &golden.policy(), golden.exact_scores(&log));
-        let seconds = timeline(&metrics.scores);
+        let scores = golden.exact_scores(&log);
+        let metrics = Metrics::of_scores(&log, &golden.policy(), &scores);
+        let seconds = timeline(&scores);
         let tokens = seconds.iter().map(|second| second.output_tokens).max().unwrap_or_default();
         let in_flight = seconds.iter().map(|second| second.in_flight).max().unwrap_or_default();
         assert_eq!(tokens, metrics.throughput.peak_output_tokens_per_s, "{}", golden.name);

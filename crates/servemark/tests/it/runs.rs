@@ -83,7 +83,7 @@ fn a_log_on_disk_scores_to_the_same_bytes() {
     assert!(run_log_error.is_none());
     let read = RunLog::read(&path).unwrap();
     assert!(read == log, "the file differs from the memory");
-    assert_eq!(servemark::scoring_of(&read), Some(plan.scoring.clone()));
+    assert_eq!(servemark::scoring_of(read.header()), Some(plan.scoring.clone()));
     assert_eq!(tables(&read, &plan), tables(&log, &plan));
 }
 

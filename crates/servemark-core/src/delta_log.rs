@@ -1,0 +1,251 @@
+//! The pieces of output of one request, packed as they arrive.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
+
+/// Every piece of output of one request in order of arrival.
+///
+/// A row takes six to seven bytes: the time since the row before it, the length of its text, its
+/// lag, and its token count and kind where they differ from the row before. Nothing is rounded.
+/// Pushing allocates nothing once the expected length is reserved.
+///
+/// In a run log it is an object of columns: `at` and `bytes`, and `tokens`, `kinds` and `lag_us`
+/// where any row has something to say.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Columns")]
+pub struct DeltaLog {
+    packed: Vec<u8>,
+    rows: usize,
+    last: Before,
+}
+
+/// One row of a [`DeltaLog`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DeltaRow {
+    /// When the piece arrived.
+    pub at: Stamp,
+    /// The length of its text in bytes.
+    pub bytes: u32,
+    /// How many tokens it stands for, if the wire said so.
+    pub tokens: Option<u32>,
+    /// What it is part of.
+    pub kind: DeltaKind,
+    /// For how many microseconds it had arrived when the client saw it; zero where only the
+    /// client's own clock says when it arrived.
+    pub lag_us: u32,
+}
+
+impl DeltaLog {
+    /// A log with room for `expected` pieces.
+    pub fn with_capacity(expected: usize) -> Self {
+        let room = if expected == 0 { 0 } else { FIRST_ROW + expected * LONGEST_USUAL_ROW };
+        Self { packed: Vec::with_capacity(room), ..Self::default() }
+    }
+
+    /// Appends a piece.
+    pub fn push(&mut self, arrival: impl Into<Arrival>, delta: Delta<'_>) {
+        let arrival = arrival.into();
+        self.push_row(DeltaRow {
+            at: arrival.at(),
+            bytes: u32::try_from(delta.text.len()).unwrap_or(u32::MAX),
+            tokens: delta.tokens,
+            kind: delta.kind,
+            lag_us: arrival.lag_us(),
+        });
+    }
+
+    /// Gives back the room that was reserved and is not used.
+    pub fn compact(&mut self) {
+        // A copy of the right size leaves the room to the next log; shrinking it in place would
+        // leave holes that are too small for one.
+        if self.packed.capacity() > self.packed.len() {
+            self.packed = self.packed.as_slice().into();
+        }
+    }
+
+    /// How many pieces there are.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// When the first piece arrived.
+    pub fn first_at(&self) -> Option<Stamp> {
+        self.rows().next().map(|row| row.at)
+    }
+
+    /// When the last piece arrived.
+    pub fn last_at(&self) -> Option<Stamp> {
+        (!self.is_empty()).then_some(self.last.at)
+    }
+
+    /// How many bytes of memory the rows take.
+    pub fn packed_bytes(&self) -> usize {
+        self.packed.capacity()
+    }
+
+    /// The pieces in order of arrival.
+    pub fn rows(&self) -> DeltaRows<'_> {
+        DeltaRows { packed: &self.packed, left: self.rows, before: Before::default() }
+    }
+
+    fn push_row(&mut self, row: DeltaRow) {
+        let gap = row.at.as_nanos().wrapping_sub(self.last.at.as_nanos());
+        let now = Before { at: row.at, words: words(row.tokens, row.kind) };
+        let has_other_words = now.words != self.last.words;
+        varint::push(&mut self.packed, gap);
+        varint::push(&mut self.packed, u64::from(row.bytes) << 1 | u64::from(has_other_words));
+        varint::push(&mut self.packed, row.lag_us.into());
+        if has_other_words {
+            varint::push(&mut self.packed, now.words);
+        }
+        self.last = now;
+        self.rows += 1;
+    }
+}
+
+/// Two logs are equal if their rows are, whatever room they have.
+impl PartialEq for DeltaLog {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.packed == other.packed
+    }
+}
+
+/// The rows of a [`DeltaLog`], unpacked one by one.
+#[derive(Clone, Debug)]
+pub struct DeltaRows<'a> {
+    packed: &'a [u8],
+    left: usize,
+    before: Before,
+}
+
+impl Iterator for DeltaRows<'_> {
+    type Item = DeltaRow;
+
+    fn next(&mut self) -> Option<DeltaRow> {
+        let gap = varint::take(&mut self.packed)?;
+        let head = varint::take(&mut self.packed)?;
+        let lag_us = varint::take(&mut self.packed)? as u32;
+        if head & 1 == 1 {
+            self.before.words = varint::take(&mut self.packed)?;
+        }
+        self.before.at = Stamp::from_nanos(self.before.at.as_nanos().wrapping_add(gap));
+        self.left -= 1;
+        let Before { at, words } = self.before;
+        Some(DeltaRow {
+            at,
+            bytes: (head >> 1) as u32,
+            tokens: tokens(words),
+            kind: kind(words),
+            lag_us,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for DeltaRows<'_> {}
+
+/// What a row is told against: the arrival and the words of the one before it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    at: Stamp,
+    words: u64,
+}
+
+/// A token count and a kind as one number; zero is a piece of the answer that nobody counted.
+fn words(tokens: Option<u32>, kind: DeltaKind) -> u64 {
+    let kind = match kind {
+        DeltaKind::Content => 0,
+        DeltaKind::Reasoning => 1,
+        DeltaKind::ToolCall => 2,
+    };
+    tokens.map_or(0, |tokens| u64::from(tokens) + 1) << KIND_BITS | kind
+}
+
+fn tokens(words: u64) -> Option<u32> {
+    (words >> KIND_BITS).checked_sub(1).map(|tokens| tokens as u32)
+}
+
+fn kind(words: u64) -> DeltaKind {
+    match words & KIND_MASK {
+        0 => DeltaKind::Content,
+        1 => DeltaKind::Reasoning,
+        _ => DeltaKind::ToolCall,
+    }
+}
+
+const KIND_BITS: u32 = 2;
+const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
+
+/// Four bytes for a gap below 268 ms, one for a text below 64 bytes, two for a lag below 16 ms,
+/// and one more.
+const LONGEST_USUAL_ROW: usize = 8;
+
+/// The first row's gap is the time since the run began, and its words are its own.
+const FIRST_ROW: usize = 16;
+
+/// How a log is written in a file.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(default)]
+struct Columns {
+    at: Vec<Stamp>,
+    bytes: Vec<u32>,
+    #[serde(skip_serializing_if = "all_default")]
+    tokens: Vec<Option<u32>>,
+    #[serde(skip_serializing_if = "all_default")]
+    kinds: Vec<DeltaKind>,
+    #[serde(skip_serializing_if = "all_default")]
+    lag_us: Vec<u32>,
+}
+
+impl Serialize for DeltaLog {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Columns::from(self).serialize(to)
+    }
+}
+
+impl From<&DeltaLog> for Columns {
+    fn from(log: &DeltaLog) -> Self {
+        Self {
+            at: log.rows().map(|row| row.at).collect(),
+            bytes: log.rows().map(|row| row.bytes).collect(),
+            tokens: log.rows().map(|row| row.tokens).collect(),
+            kinds: log.rows().map(|row| row.kind).collect(),
+            lag_us: log.rows().map(|row| row.lag_us).collect(),
+        }
+    }
+}
+
+impl From<Columns> for DeltaLog {
+    /// A column that was left out of a file stands for its default in every row.
+    fn from(columns: Columns) -> Self {
+        let mut log = Self::with_capacity(columns.at.len());
+        for (row, (&at, &bytes)) in columns.at.iter().zip(&columns.bytes).enumerate() {
+            log.push_row(DeltaRow {
+                at,
+                bytes,
+                tokens: columns.tokens.get(row).copied().flatten(),
+                kind: columns.kinds.get(row).copied().unwrap_or_default(),
+                lag_us: columns.lag_us.get(row).copied().unwrap_or_default(),
+            });
+        }
+        log.compact();
+        log
+    }
+}
+
+fn all_default<T: Default + PartialEq>(column: &[T]) -> bool {
+    column.iter().all(|value| *value == T::default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[track_caller]
+fn round_trips(log: &DeltaLog, json: &str) {
+    assert_eq!(serde_json::to_string(log).unwrap(), json);
+    let back: DeltaLog = serde_json::from_str(json).unwrap();
+    assert_eq!(&back, log);
+}
+
+#[test]
+fn a_plain_answer_is_two_columns() {
+    let mut log = DeltaLog::with_capacity(2);
+    log.push(Stamp::from_nanos(1), Delta::content("a"));
+    log.push(Stamp::from_nanos(3), Delta::content("bc"));
+    round_trips(&log, r#"{"at":[1,3],"bytes":[1,2]}"#);
+}
+
+#[test]
+fn a_lag_is_kept_where_it_is_known() {
+    let (arrived, seen) = (Stamp::from_nanos(1), Stamp::from_nanos(30_001));
+    let mut log = DeltaLog::default();
+    log.push(Arrival::new(arrived, seen), Delta::content("a"));
+    round_trips(&log, r#"{"at":[1],"bytes":[1],"lag_us":[30]}"#);
+}
+
+#[test]
+fn counts_and_kinds_are_kept_when_they_say_something() {
+    let mut log = DeltaLog::default();
+    log.push(Stamp::ZERO, Delta::content("a").of_kind(DeltaKind::Reasoning));
+    log.push(Stamp::ZERO, Delta::content("b").with_tokens(Some(2)));
+    round_trips(
+        &log,
+        r#"{"at":[0,0],"bytes":[1,1],"tokens":[null,2],"kinds":["reasoning","content"]}"#,
+    );
+}
+
+/// A stream of a thousand tokens, 20 ms apart, each seen some 50 us late.
+fn stream(counted: Option<u32>) -> DeltaLog {
+    let mut log = DeltaLog::with_capacity(1000);
+    for token in 0..1000 {
+        let at = Stamp::from_nanos(60_000_000_000 + token * 20_000_000);
+        let seen = Stamp::from_nanos(at.as_nanos() + 50_000);
+        log.push(Arrival::new(at, seen), Delta::content(" token").with_tokens(counted));
+    }
+    log
+}
+
+#[test]
+fn a_row_takes_six_bytes_and_what_was_reserved_is_enough() {
+    for counted in [None, Some(1)] {
+        let mut log = stream(counted);
+        assert_eq!(log.packed_bytes(), DeltaLog::with_capacity(1000).packed_bytes());
+        log.compact();
+        assert!(log.packed_bytes() <= 6 * 1000 + 10, "{}", log.packed_bytes());
+        assert_eq!((log.rows().len(), log.rows().count()), (1000, 1000));
+        assert_eq!(log.first_at(), Some(Stamp::from_nanos(60_000_000_000)));
+        assert_eq!(log.last_at(), log.rows().last().map(|row| row.at));
+    }
+}
+
+#[test]
+fn an_empty_log_has_no_times() {
+    let log = DeltaLog::default();
+    assert_eq!((log.first_at(), log.last_at(), log.rows().next()), (None, None, None));
+}
+
+/// Numbers of every size, small ones as often as large ones.
+fn sizes() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0u32..64).prop_map(|(number, less)| number >> less)
+}
+
+fn rows() -> impl Strategy<Value = Vec<DeltaRow>> {
+    let kinds = vec![DeltaKind::Content, DeltaKind::Reasoning, DeltaKind::ToolCall];
+    let tokens = prop::option::of(sizes().prop_map(|tokens| tokens as u32));
+    let row = (sizes(), sizes(), tokens, prop::sample::select(kinds), sizes());
+    let row = row.prop_map(|(at, bytes, tokens, kind, lag)| DeltaRow {
+        at: Stamp::from_nanos(at),
+        bytes: bytes as u32,
+        tokens,
+        kind,
+        lag_us: lag as u32,
+    });
+    prop::collection::vec(row, 0..40)
+}
+
+proptest! {
+    /// Whatever the order of the stamps and however large the numbers.
+    #[test]
+    fn every_row_comes_back_from_memory_and_from_a_file(rows in rows()) {
+        let mut log = DeltaLog::default();
+        for &row in &rows {
+            log.push_row(row);
+        }
+        prop_assert_eq!(log.rows().collect::<Vec<_>>(), rows.clone());
+        let json = serde_json::to_string(&log).unwrap();
+        let back: DeltaLog = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(back.rows().collect::<Vec<_>>(), rows);
+        prop_assert_eq!(back, log);
+    }
+}
