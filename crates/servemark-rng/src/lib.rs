@@ -19,6 +19,7 @@ mod pcg64;
 mod python;
 mod seed_sequence;
 mod state;
+mod string_hash;
 mod weights;
 
 pub use crate::leap::Leap;
@@ -28,3 +29,4 @@ pub use crate::pcg64::Pcg64;
 pub use crate::python::PythonRandom;
 pub use crate::seed_sequence::SeedSequence;
 pub use crate::state::RandomState;
+pub use crate::string_hash::string_hash;

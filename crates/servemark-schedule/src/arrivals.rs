@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use servemark_rng::RandomState;
 
-use crate::{Rate, Schedule, ScheduleError, Slowdown};
+use crate::{Burstiness, Ramp, Rate, Schedule, ScheduleError, Slowdown, gamma};
 
 /// How requests arrive.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -15,11 +15,29 @@ pub enum ArrivalSpec {
     /// Everything is due at once.
     #[default]
     Burst,
+    /// Gaps of a gamma distribution, drawn as vLLM draws them and stretched until the last request
+    /// is due when the rate says so. The first is due a gap after the start.
+    Gamma {
+        /// The mean rate.
+        requests_per_second: Rate,
+        /// How evenly requests follow one another.
+        burstiness: Burstiness,
+    },
     /// Independent requests: exponential gaps, drawn as SGLang draws them.
     Poisson {
         /// The mean rate.
         requests_per_second: Rate,
     },
+    /// The same at a rate that grows from the first request to the last; nothing is stretched.
+    Ramp {
+        /// How the rate grows.
+        ramp: Ramp,
+        /// How evenly requests follow one another.
+        burstiness: Burstiness,
+    },
+    /// When the data set says, counted from the start of the run and not from the first request;
+    /// one that would go back in time is due with the one before it. vLLM plays its traces so.
+    Timetable,
     /// As they did once: when each session began is the data set's to say.
     Trace {
         /// By how much the trace is stretched.
@@ -44,14 +62,17 @@ impl ArrivalSpec {
 
     /// Whether arrivals are a trace's.
     pub fn is_trace(&self) -> bool {
-        matches!(self, Self::Trace { .. })
+        matches!(self, Self::Timetable | Self::Trace { .. })
     }
 
-    /// Requests per second in the long run; none if everything is due at once or when a trace says.
+    /// Requests per second in the long run; none if everything is due at once, at a rate that
+    /// grows, or when a trace says.
     pub fn mean_rate(&self) -> Option<f64> {
         match self {
-            Self::Burst | Self::Trace { .. } => None,
-            Self::Poisson { requests_per_second } => Some(requests_per_second.per_second()),
+            Self::Burst | Self::Ramp { .. } | Self::Timetable | Self::Trace { .. } => None,
+            Self::Gamma { requests_per_second, .. } | Self::Poisson { requests_per_second } => {
+                Some(requests_per_second.per_second())
+            }
         }
     }
 
@@ -87,11 +108,28 @@ impl ArrivalSpec {
         for _ in begins {
             each(random);
         }
-        match self {
-            Self::Trace { slowdown } => slowdown.replay(begins),
-            _ => Ok(Schedule::burst(begins.len())),
-        }
+        let (numpy, requests) = (&mut random.numpy, begins.len());
+        Ok(match self {
+            Self::Gamma { requests_per_second, burstiness } => {
+                let due = gamma::at_rate(*requests_per_second, *burstiness, requests, numpy);
+                Schedule::from_offsets(&due)
+            }
+            Self::Ramp { ramp, burstiness } => {
+                Schedule::from_offsets(&gamma::on_ramp(ramp, *burstiness, requests, numpy))
+            }
+            Self::Timetable => timetable(begins)?,
+            Self::Trace { slowdown } => slowdown.replay(begins)?,
+            Self::Burst | Self::Poisson { .. } => Schedule::burst(requests),
+        })
     }
+}
+
+fn timetable(begins: &[Option<Duration>]) -> Result<Schedule, ScheduleError> {
+    let told = begins.iter().zip(1..);
+    let due = told.map(|(begins, request)| begins.ok_or(ScheduleError::NoTimestamp { request }));
+    let due: Vec<f64> =
+        due.map(|due| due.map(|due| due.as_secs_f64())).collect::<Result<_, _>>()?;
+    Ok(Schedule::from_offsets(&due))
 }
 
 #[cfg(test)]
@@ -129,6 +167,14 @@ mod tests {
         for (spec, json) in [
             (ArrivalSpec::Burst, r#"{"process":"burst"}"#),
             (poisson, r#"{"process":"poisson","requests_per_second":12.5}"#),
+            (
+                ArrivalSpec::Gamma {
+                    requests_per_second: Rate::new(3.0).unwrap(),
+                    burstiness: Burstiness::EVEN,
+                },
+                r#"{"process":"gamma","requests_per_second":3.0,"burstiness":null}"#,
+            ),
+            (ArrivalSpec::Timetable, r#"{"process":"timetable"}"#),
             (
                 ArrivalSpec::Trace { slowdown: Slowdown::default() },
                 r#"{"process":"trace","slowdown":1.0}"#,

@@ -15,6 +15,12 @@ pub enum ScheduleError {
     /// A rate without gaps is a burst, not a Poisson process.
     #[error("a request rate must be finite; describe \"everything at once\" as a burst")]
     RateInfinite,
+    /// No gaps have such a distribution.
+    #[error("a burstiness must be above zero, not {0}; 1 makes arrivals independent, inf even")]
+    Burstiness(f64),
+    /// The rate would shrink.
+    #[error("a ramp must not fall, as it does from {0} to {1} requests per second")]
+    FallingRamp(f64, f64),
     /// A trace is played slower or faster, never backwards.
     #[error("a trace is slowed down by a factor of 0 or more, not {0}; 1 plays it as it was")]
     Slowdown(f64),

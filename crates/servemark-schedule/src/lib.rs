@@ -20,6 +20,7 @@
 mod adapters;
 mod arrivals;
 mod error;
+mod gamma;
 mod rate;
 mod schedule;
 mod slowdown;
@@ -27,6 +28,7 @@ mod slowdown;
 pub use adapters::{AdapterChoice, AdapterChooser, AdapterSpec};
 pub use arrivals::ArrivalSpec;
 pub use error::ScheduleError;
+pub use gamma::{Burstiness, Growth, Ramp};
 pub use rate::Rate;
 pub use schedule::Schedule;
 pub use slowdown::Slowdown;

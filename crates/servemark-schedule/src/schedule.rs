@@ -25,6 +25,15 @@ impl Schedule {
         Self { due: offsets.collect() }
     }
 
+    /// One request per offset, in seconds. One that would go back is due with the one before it.
+    pub(crate) fn from_offsets(due_secs: &[f64]) -> Self {
+        let latest = due_secs.iter().scan(Duration::ZERO, |latest, secs| {
+            *latest = offset(*secs).max(*latest);
+            Some(*latest)
+        });
+        Self { due: latest.collect() }
+    }
+
     /// When the request at `index` is due; `None` behind the last one.
     pub fn due(&self, index: usize) -> Option<Duration> {
         self.due.get(index).copied()

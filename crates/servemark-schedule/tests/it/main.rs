@@ -1,8 +1,9 @@
-//! Schedules against SGLang's recorded gaps, and their general properties.
+//! Schedules against the recorded ones of SGLang and vLLM, and their general properties.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod sglang;
+mod vllm;
 
 use proptest::prelude::*;
 use servemark_rng::RandomState;
