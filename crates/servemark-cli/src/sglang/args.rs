@@ -23,7 +23,7 @@ pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
 pub(crate) use self::own::parse_layout;
-pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
+pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, ShardArgs, SimulatorArgs};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
@@ -60,6 +60,8 @@ pub(super) struct SglangArgs {
     client: ClientArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
+    #[command(flatten)]
+    pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
     #[command(flatten)]

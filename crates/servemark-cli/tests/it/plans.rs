@@ -508,6 +508,11 @@ fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
 }
 
 #[test]
+fn how_many_threads_send() {
+    assert_eq!(differences("--shards 4"), ".load.shards = 4");
+}
+
+#[test]
 fn sessions_may_name_themselves() {
     let load = parsed("--session-header X-Session").plan.load;
     assert_eq!(load.sessions.header.as_deref(), Some("X-Session"));

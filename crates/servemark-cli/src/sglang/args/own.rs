@@ -48,6 +48,15 @@ pub(in crate::sglang) struct OwnArgs {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: load")]
+pub(in crate::sglang) struct ShardArgs {
+    /// How many threads send and read, each with a core of its own if there is one; by default one
+    /// for every 1000 streams that may be open at once, up to the number of cores
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) shards: Option<i64>,
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: sessions")]
 pub(in crate::sglang) struct SessionArgs {
     /// Say the reasoning of an answer again with the turns after it
