@@ -63,6 +63,15 @@ impl RunLog {
         self.footer.as_ref()
     }
 
+    /// The same with an audit in its footer; without a footer there is no place for it.
+    #[must_use]
+    pub fn with_audit(mut self, audit: serde_json::Value) -> Self {
+        if let Some(footer) = &mut self.footer {
+            footer.audit = Some(audit);
+        }
+        self
+    }
+
     /// Whether the run came to its own end.
     pub fn is_complete(&self) -> bool {
         self.footer.as_ref().is_some_and(|footer| !footer.interrupted)

@@ -7,7 +7,7 @@
 //!
 //! This crate reads no clock, counts no token and prints nothing.
 
-mod arrivals;
+mod audit;
 mod error;
 mod events;
 mod failures;
@@ -28,7 +28,10 @@ mod totals;
 mod truth;
 mod waits;
 
-pub use arrivals::Arrivals;
+pub use audit::{
+    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
+    Spread, Verdict, Yardstick,
+};
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
 pub use gaps::{Gaps, GapsIter};

@@ -7,7 +7,7 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, Arrivals, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SessionMetrics,
+    AcceptLength, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SessionMetrics,
     SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
 };
 
@@ -37,8 +37,6 @@ pub struct Metrics {
     pub latencies: Latencies,
     /// Latencies from when a request was due.
     pub response: ResponseTimes,
-    /// By whose clock arrivals are known, and how late the client looked.
-    pub arrivals: Arrivals,
     /// What the client itself added.
     pub waits: Waits,
     /// The load that was asked for and offered.
@@ -52,8 +50,6 @@ pub struct Metrics {
     /// The longest part of the run under its full load, if it is asked for and any request
     /// succeeded.
     pub steady_state: Option<SteadyState>,
-    /// The share of one core that the client used for sending and reading.
-    pub client_cpu_share: Option<f64>,
     /// What the bundled simulator really did, if it was the target.
     pub truth: Option<TruthComparison>,
 }
@@ -82,7 +78,6 @@ impl Metrics {
         let tokens = TokenTotals::of(log, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
-        let cost = log.footer().and_then(|footer| footer.client.as_ref());
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
@@ -95,16 +90,12 @@ impl Metrics {
             concurrency: Concurrency::of(log, policy, scores, duration_s),
             latencies: Latencies::of(policy, scores),
             response: ResponseTimes::of(policy, scores),
-            arrivals: Arrivals::of(log, policy),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(scores, policy, duration_s),
             sessions: SessionMetrics::of(log, policy, scores),
             accept_length: AcceptLength::of(log),
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
-            client_cpu_share: cost
-                .filter(|cost| cost.wall_ns > 0)
-                .map(|cost| cost.cpu_ns as f64 / cost.wall_ns as f64),
             truth: TruthComparison::of(log),
         }
     }

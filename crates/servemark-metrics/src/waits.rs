@@ -74,15 +74,21 @@ fn send_lag(record: &RequestRecord) -> Option<f64> {
 }
 
 fn connect(record: &RequestRecord) -> Option<f64> {
+    connect_ns(record).map(|nanos| nanos as f64 / 1e9)
+}
+
+/// What opening a connection took a request that had to, name look-up and TLS included.
+pub(crate) fn connect_ns(record: &RequestRecord) -> Option<u64> {
     match record.connection? {
         Connection::New { connect_ns, tls_ns } => {
-            Some(connect_ns.saturating_add(tls_ns.unwrap_or_default()) as f64 / 1e9)
+            Some(connect_ns.saturating_add(tls_ns.unwrap_or_default()))
         }
         _ => None,
     }
 }
 
-fn rate(instants: impl Iterator<Item = Stamp> + Clone) -> Option<f64> {
+/// Instants after the first over the time from the first to the last.
+pub(crate) fn rate(instants: impl Iterator<Item = Stamp> + Clone) -> Option<f64> {
     let (first, last) = (instants.clone().min()?, instants.clone().max()?);
     let span = seconds_between(first, last);
     (span > 0.0).then(|| (instants.count() - 1) as f64 / span)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_metrics::{ConcurrencyRatio, Slo};
+use servemark_metrics::{ConcurrencyRatio, Slo, Verdict};
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -26,6 +26,10 @@ pub struct ScoringSpec {
     /// The largest share of failed requests with which the run still counts as done; if more fail,
     /// the program says so with its exit code.
     pub tolerated_failures: f64,
+    /// The best verdict of the client audit that is not tolerated; the program says with its exit
+    /// code that it was this or a worse one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fail_on: Option<Verdict>,
 }
 
 impl Default for ScoringSpec {
@@ -38,6 +42,7 @@ impl Default for ScoringSpec {
             plots: false,
             steady_state: None,
             tolerated_failures: ALL_BUT_ONE,
+            fail_on: None,
         }
     }
 }

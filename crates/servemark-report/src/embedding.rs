@@ -3,9 +3,9 @@
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{FailureGroup, Metrics};
+use servemark_metrics::{Audit, FailureGroup, Metrics, Verdict};
 
-use crate::table::{Line, Style, Table};
+use crate::table::{Line, Style, Table, wrapped};
 use crate::{Report, ReportFormat};
 
 /// The table of a run that embeds texts or ranks documents.
@@ -23,9 +23,19 @@ impl ReportFormat for EmbeddingTable {
         for column in COLUMNS {
             table.row(column.words, (column.show)(&point));
         }
+        audit(&mut table, report.audit);
         report.metrics.failures.iter().for_each(|group| failure(&mut table, group));
         table.end();
         table.write(&EmbeddingStyle, out)
+    }
+}
+
+/// The verdict is a column already; this is why, and what nobody could say.
+fn audit(table: &mut Table, audit: &Audit) {
+    let reasons = audit.reasons.iter().map(|found| found.reason.clone());
+    let unchecked = audit.unchecked.iter().map(|unchecked| format!("not checked: {unchecked}"));
+    for line in reasons.chain(unchecked).flat_map(|words| wrapped(&words, WIDTH - 2)) {
+        table.note(format!("  {line}"));
     }
 }
 
@@ -91,6 +101,7 @@ struct GridPoint {
     p95_ms: Option<f64>,
     p99_ms: Option<f64>,
     bytes_per_item: Option<f64>,
+    client_audit: Verdict,
 }
 
 impl GridPoint {
@@ -114,6 +125,7 @@ impl GridPoint {
             p95_ms: latency.percentile_ms(95.0),
             p99_ms: latency.percentile_ms(99.0),
             bytes_per_item: items.bytes_per_item,
+            client_audit: report.audit.verdict,
         }
     }
 
@@ -134,7 +146,7 @@ struct Column {
     show: fn(&GridPoint) -> String,
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     column("items_per_request", "items per request", |point| point.items_per_request.to_string()),
     column("max_concurrency", "at most in flight", |point| {
         point.max_concurrency.map_or_else(|| ABSENT.to_owned(), |limit| limit.to_string())
@@ -154,6 +166,7 @@ const COLUMNS: [Column; 15] = [
     column("p95_ms", "p95 (ms)", |point| number(point.p95_ms)),
     column("p99_ms", "p99 (ms)", |point| number(point.p99_ms)),
     column("bytes_per_item", "bytes per item", |point| number(point.bytes_per_item)),
+    column("client_audit", "client audit", |point| point.client_audit.to_string()),
 ];
 
 const fn column(key: &'static str, words: &'static str, show: fn(&GridPoint) -> String) -> Column {
@@ -175,10 +188,12 @@ impl Style for EmbeddingStyle {
             Line::Row(label, value) => format!("{label:<40} {value}"),
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
             Line::Note(note) => note.clone(),
-            Line::End => "=".repeat(60),
+            Line::End => "=".repeat(WIDTH),
         }
     }
 }
+
+const WIDTH: usize = 60;
 
 /// Of a number that is not there, or that too few samples can tell.
 const ABSENT: &str = "-";

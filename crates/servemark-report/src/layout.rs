@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::io;
 
 use servemark_core::RunLog;
-use servemark_metrics::{Metrics, RequestScore};
+use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
 
@@ -17,13 +17,15 @@ pub struct Report<'a> {
     pub log: &'a RunLog,
     /// Its numbers, by whichever policy the reader wants.
     pub metrics: &'a Metrics,
+    /// What the client did to them.
+    pub audit: &'a Audit,
     scores: Option<&'a [RequestScore<'a>]>,
 }
 
 impl<'a> Report<'a> {
     /// A run with its numbers.
-    pub fn new(log: &'a RunLog, metrics: &'a Metrics) -> Self {
-        Self { log, metrics, scores: None }
+    pub fn new(log: &'a RunLog, metrics: &'a Metrics, audit: &'a Audit) -> Self {
+        Self { log, metrics, audit, scores: None }
     }
 
     /// The same with requests that were scored already, one for each of the log's measurement.
@@ -56,13 +58,14 @@ impl<'a> Report<'a> {
 ///     }
 /// }
 /// # use servemark_core::{Header, RunFacts, RunLog};
-/// # use servemark_metrics::{MetricPolicy, Metrics};
+/// # use servemark_metrics::{Audit, MetricPolicy, Metrics};
 /// # let header = Header::new(0, RunFacts::default(), Default::default());
 /// # let log = RunLog::new(header, Vec::new(), None);
 /// # let metrics = Metrics::score(&log, &MetricPolicy::native());
+/// # let audit = Audit::of(&log);
 ///
 /// let mut out = Vec::new();
-/// OneLine.write(&Report::new(&log, &metrics), &mut out)?;
+/// OneLine.write(&Report::new(&log, &metrics, &audit), &mut out)?;
 /// assert_eq!(out, b"0 ok, 0 failed\n");
 /// # Ok::<(), io::Error>(())
 /// ```

@@ -1,7 +1,14 @@
 //! Our own table and document.
 
+mod audit;
 mod document;
+mod latencies;
+mod load;
+mod output;
+mod sessions;
+mod style;
 mod table;
+mod truth;
 
 pub use document::NativeJson;
 pub use table::NativeTable;

@@ -64,3 +64,20 @@ impl Table {
         self.lines.iter().try_for_each(|line| writeln!(out, "{}", style.line(line)))
     }
 }
+
+/// A sentence in lines of at most so many columns; a word that is longer has a line of its own.
+pub(crate) fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in sentence.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

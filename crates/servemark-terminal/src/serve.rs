@@ -65,19 +65,14 @@ pub(crate) fn keep(
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
     append(scores, output)?;
+    say_verdict(scores);
     if let Some(error) = &run.run_log_error {
         bail!("{error:#}; the report above is whole and the file is not");
-    }
-    if run.lost_shards > 0 {
-        bail!(
-            "{} of the threads that send died; the report lacks what was theirs",
-            run.lost_shards
-        );
     }
     if let Some(path) = &run.run_log {
         screen::complain(&format!("Run log: {}", path.display()));
     }
-    Ok(scores.verdict())
+    Ok(scores.exit_code())
 }
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -89,7 +84,21 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let scores = Scores::of(&log, &scoring);
     show(&scores)?;
     append(&scores, &output)?;
-    Ok(ExitCode::Ok)
+    say_verdict(&scores);
+    if let Some(other) = scores.other_verdict() {
+        let by = &log.header().servemark;
+        screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
+    }
+    Ok(scores.broken_gate().map_or(ExitCode::Ok, |_| ExitCode::GateFailed))
+}
+
+/// The audit on one line, whatever the tables tell of it.
+fn say_verdict(scores: &Scores<'_>) {
+    let audit = scores.audit();
+    screen::complain(&match scores.broken_gate() {
+        None => format!("Client audit: {audit}"),
+        Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
+    });
 }
 
 /// The tables come first: whatever fails after them, the numbers were shown.

@@ -106,7 +106,7 @@ pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
-pub use score::{Scores, scoring_of, verdict, write_runs};
+pub use score::{Scores, scoring_of, write_runs};
 pub use stop_key::stop_on_ctrl_c;
 
 pub use servemark_backends as backends;

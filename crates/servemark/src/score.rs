@@ -1,4 +1,4 @@
-//! A log, scored: tables for a person, lines for files, and a verdict for the shell.
+//! A log, scored: tables for a person, lines for files, and an exit code for the shell.
 
 use std::cell::OnceCell;
 use std::fs::OpenOptions;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use servemark_core::{Header, RunLog};
-use servemark_metrics::{MetricPolicy, Metrics};
+use servemark_metrics::{Audit, MetricPolicy, Metrics, Verdict};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
     GridFormat, Layout as Format, Report, ReportFormat, RequestLines, SglangOptions,
@@ -25,12 +25,19 @@ pub struct Scores<'a> {
     scoring: &'a ScoringSpec,
     sglang: OnceCell<Metrics>,
     native: OnceCell<Metrics>,
+    audit: OnceCell<Audit>,
 }
 
 impl<'a> Scores<'a> {
     /// A log, to be scored as `scoring` says.
     pub fn of(log: &'a RunLog, scoring: &'a ScoringSpec) -> Self {
-        Self { log, scoring, sglang: OnceCell::new(), native: OnceCell::new() }
+        Self {
+            log,
+            scoring,
+            sglang: OnceCell::new(),
+            native: OnceCell::new(),
+            audit: OnceCell::new(),
+        }
     }
 
     /// Writes the tables that are asked for, in their order, after the lines about each request
@@ -70,9 +77,30 @@ impl<'a> Scores<'a> {
         self.append(&SteadyStateLine, path).map(|()| is_found)
     }
 
+    /// What the client did to the run.
+    pub fn audit(&self) -> &Audit {
+        self.audit.get_or_init(|| Audit::of(self.log))
+    }
+
+    /// The verdict that the log has of itself, if its audit is another than this one: whoever wrote
+    /// it audited by other rules, or the log was changed.
+    pub fn other_verdict(&self) -> Option<&str> {
+        let kept = self.log.footer()?.audit.as_ref()?;
+        let is_other = serde_json::to_value(self.audit()).ok().as_ref() != Some(kept);
+        is_other.then(|| kept["verdict"].as_str().unwrap_or("nothing"))
+    }
+
+    /// The verdict that was not to be reached, if this run's is that or a worse one.
+    pub fn broken_gate(&self) -> Option<Verdict> {
+        self.scoring.fail_on.filter(|&limit| self.audit().verdict >= limit)
+    }
+
     /// What the exit code says of the run.
-    pub fn verdict(&self) -> ExitCode {
-        verdict(self.log, self.scoring)
+    pub fn exit_code(&self) -> ExitCode {
+        match outcome(self.log, self.scoring) {
+            ExitCode::Ok if self.broken_gate().is_some() => ExitCode::GateFailed,
+            code => code,
+        }
     }
 
     /// One write, so that programs which share the file do not share a line.
@@ -88,7 +116,7 @@ impl<'a> Scores<'a> {
         format: &dyn ReportFormat,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        format.write(&Report::new(self.log, self.metrics(layout)), out)
+        format.write(&Report::new(self.log, self.metrics(layout), self.audit()), out)
     }
 
     fn metrics(&self, layout: Layout) -> &Metrics {
@@ -112,9 +140,11 @@ impl<'a> Scores<'a> {
 /// Writes a grid of runs, a row each.
 pub fn write_runs(logs: &[RunLog], format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
     let score = |log| Metrics::score(log, &MetricPolicy::native());
-    let metrics: Vec<Metrics> = logs.iter().map(score).collect();
-    let pairs = logs.iter().zip(&metrics);
-    let reports: Vec<_> = pairs.map(|(log, metrics)| Report::new(log, metrics)).collect();
+    let scores: Vec<(Metrics, Audit)> =
+        logs.iter().map(|log| (score(log), Audit::of(log))).collect();
+    let pairs = logs.iter().zip(&scores);
+    let reports: Vec<_> =
+        pairs.map(|(log, (metrics, audit))| Report::new(log, metrics, audit)).collect();
     write_grid(&reports, format, out)
 }
 
@@ -123,8 +153,8 @@ pub fn scoring_of(header: &Header) -> Option<ScoringSpec> {
     serde_json::from_value::<BenchPlan>(header.plan.clone()).ok().map(|plan| plan.scoring)
 }
 
-/// What the exit code says of a run.
-pub fn verdict(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
+/// What the exit code says of the ends of a run's requests.
+fn outcome(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     if log.footer().is_some_and(|footer| footer.interrupted) {
         return ExitCode::Interrupted;
     }

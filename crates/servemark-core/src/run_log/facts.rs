@@ -116,7 +116,7 @@ impl RunFacts {
 pub struct Footer {
     /// When the last request of the measurement was done.
     pub ended: Stamp,
-    /// Whether the user stopped the run before its plan was through, or a part of it died.
+    /// Whether the user stopped the run before its plan was through.
     pub interrupted: bool,
     /// By whose clock the arrivals of the measurement are known: the weakest of all requests that
     /// got an answer.
@@ -125,6 +125,9 @@ pub struct Footer {
     /// What the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,
+    /// What the client did to its own measurement: an audit as its maker wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<serde_json::Value>,
     /// The server's description of itself after the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
@@ -155,8 +158,7 @@ pub struct ClientCost {
     /// all cores together; absent where the system does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
-    /// Nanoseconds for which requests could not be sent because the writer of the run log was too
-    /// far behind, all requests together.
+    /// Nanoseconds for which those threads waited for the writer of the run log.
     #[serde(skip_serializing_if = "is_default")]
     pub log_wait_ns: u64,
 }

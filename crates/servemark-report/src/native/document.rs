@@ -4,7 +4,7 @@ use std::io;
 
 use serde::Serialize;
 use servemark_core::{HostFacts, RunFacts};
-use servemark_metrics::Metrics;
+use servemark_metrics::{Audit, Metrics};
 
 use crate::{Report, ReportFormat};
 
@@ -21,6 +21,7 @@ impl ReportFormat for NativeJson {
             clock_started_unix_ns: header.clock_started_unix_ns,
             host: &header.host,
             run: &header.facts,
+            audit: report.audit,
             metrics: report.metrics,
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -34,5 +35,6 @@ struct Document<'a> {
     clock_started_unix_ns: u64,
     host: &'a HostFacts,
     run: &'a RunFacts,
+    audit: &'a Audit,
     metrics: &'a Metrics,
 }

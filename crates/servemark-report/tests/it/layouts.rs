@@ -8,7 +8,7 @@ use servemark_core::{
     Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp,
     Truth, Usage,
 };
-use servemark_metrics::{MetricPolicy, Metrics, Slo, SloMetric};
+use servemark_metrics::{Audit, MetricPolicy, Metrics, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
 
 use crate::written;
@@ -108,13 +108,13 @@ fn native(log: &RunLog) -> String {
     let slos = [(SloMetric::Ttft, 20.12), (SloMetric::E2el, 40.0)]
         .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
     let metrics = Metrics::score(log, &MetricPolicy::native().with_slos(slos));
-    written(&NativeTable, &Report::new(log, &metrics))
+    written(&NativeTable, &Report::new(log, &metrics, &Audit::of(log)))
 }
 
 fn sglang(log: &RunLog, format: fn(Layout) -> Box<dyn ReportFormat>) -> String {
     let metrics = Metrics::score(log, &MetricPolicy::sglang());
     let options = SglangOptions::default().with_cache_report();
-    written(&*format(Layout::Sglang(options)), &Report::new(log, &metrics))
+    written(&*format(Layout::Sglang(options)), &Report::new(log, &metrics, &Audit::of(log)))
 }
 
 /// A run in which nothing worked.
@@ -148,8 +148,6 @@ fn our_table_of_a_finished_run() {
       load              10 requests/s, at most 8 in flight
       duration          1.14 s
       client host       linux-x86_64, 2 cores
-      client CPU        1.3 % of one core
-      arrivals by       the kernel's stamps
       definitions       native
 
     Outcome
@@ -159,6 +157,7 @@ fn our_table_of_a_finished_run() {
         1 x connection refused
         status          1
         1 x 503 Service Unavailable: {"error": {"message": "the queue is full, come back in a...
+      client audit      clean
 
     Throughput
       requests          8.80 /s
@@ -194,8 +193,6 @@ fn our_table_of_a_finished_run() {
       queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
       send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
       connect                 2    0.250        -    0.250        -        -        -        -    0.250
-      read lag               40    0.020        -    0.020    0.020    0.020        -        -    0.020
-      of first pieces        10    0.020        -    0.020    0.020        -        -        -    0.020
       -: too few samples; p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
 
     Load as offered
@@ -205,7 +202,27 @@ fn our_table_of_a_finished_run() {
       in flight, mean   0.322
       in flight, peak   1
       connections       2 opened, 10 reused
-      pieces per read   1.00
+
+    Client audit
+      verdict           clean
+                        the p99 lag of 20 us is 0.4 % of the median gap between reads of 5.00 ms
+      not checked       the network: known of 0 of 12 requests; waits for a core: the system does not
+                        say; steal: the system does not say
+      arrivals by       the kernel's stamps
+      p99 gap           5.00 ms; by the client's own clock 5.00 ms
+      pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
+      late sends        0.0 % of 12 by more than 1.00 ms
+      requests/s        10.00 offered, 10.00 let through, 10.00 achieved
+      blocked by gate   0 of 12
+      client CPU        1.3 % of one core
+      kept from it      0.0 % waiting for the run log
+      Little's law      0.356 in flight; throughput x latency is 0.367 (+3.3 %)
+
+    The client's waits (ms)
+                        samples      p50      p99    p99.9      max
+      read lag               40    0.020    0.020    0.020    0.020
+      of first pieces        10    0.020    0.020    0.020    0.020
+      sent after due         12    0.080    0.080    0.080    0.080
 
     Goodput
       good requests     2.64 /s
@@ -231,12 +248,13 @@ fn our_table_says_first_that_a_run_was_killed() {
     Servemark report
     INCOMPLETE: this run was killed; 10 of 12 requests are missing.
     "#);
-    insta::assert_snapshot!(section(&table, "Outcome"), @r#"
+    insta::assert_snapshot!(section(&table, "Outcome"), @r"
     Outcome
       ok                2
       failed            0
       unfinished        10
-    "#);
+      client audit      clean
+    ");
     insta::assert_snapshot!(section(&table, "Tokens"), @r#"
     Tokens
       input             80 (60 text, 20 images)
@@ -251,13 +269,14 @@ fn our_table_says_first_that_a_run_was_killed() {
 #[test]
 fn our_table_of_a_run_in_which_nothing_worked_shows_no_latency() {
     let table = native(&hopeless());
-    insta::assert_snapshot!(section(&table, "Outcome"), @r#"
+    insta::assert_snapshot!(section(&table, "Outcome"), @r"
     Outcome
       ok                0
       failed            2
         timeout         2
         2 x no byte in 30 s
-    "#);
+      client audit      suspect
+    ");
     insta::assert_snapshot!(section(&table, "Throughput"), @r#"
     Throughput
       requests          0.000 /s
@@ -403,7 +422,8 @@ fn sglangs_line_of_a_killed_run_says_so() {
 fn our_document_has_the_run_and_every_number() {
     let log = finished();
     let metrics = Metrics::score(&log, &MetricPolicy::native());
-    let document = written(&*Layout::Native.document(), &Report::new(&log, &metrics));
+    let document =
+        written(&*Layout::Native.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["run"]["model"], "Qwen/Qwen2.5-7B-Instruct");
     assert_eq!(document["metrics"]["requests"]["failed"], 2);

@@ -1,6 +1,6 @@
 //! SGLang's layouts, byte for byte but for what we add on purpose.
 
-use servemark_metrics::{ConcurrencyRatio, Metrics};
+use servemark_metrics::{Audit, ConcurrencyRatio, Metrics};
 use servemark_report::{Layout, Report, ReportFormat, SglangOptions, SteadyStateLine};
 
 use crate::golden::Golden;
@@ -62,7 +62,8 @@ fn steady_state(golden: &Golden, ratio: f64) -> (String, String) {
     let log = golden.log();
     let policy = golden.policy().with_steady_state(ConcurrencyRatio::new(ratio).ok());
     let metrics = Metrics::of_scores(&log, &policy, &golden.exact_scores(&log));
-    let report = Report::new(&log, &metrics);
+    let audit = Audit::of(&log);
+    let report = Report::new(&log, &metrics, &audit);
     let tables = written(&*Layout::Sglang(SglangOptions::default()).table(), &report);
     let second = tables.find("\n============== Steady-State Result").expect("a second table");
     (tables[second..].to_owned(), written(&SteadyStateLine, &report))
@@ -93,7 +94,9 @@ fn compare(
         let scores = golden.exact_scores(&log);
         let metrics = Metrics::of_scores(&log, &golden.policy(), &scores);
         let format = format(Layout::Sglang(options(&golden)));
-        let written = written(&*format, &Report::new(&log, &metrics).with_scores(&scores));
+        let audit = Audit::of(&log);
+        let report = Report::new(&log, &metrics, &audit).with_scores(&scores);
+        let written = written(&*format, &report);
         let ours = without_ours(&golden, written);
         assert_eq!(ours, expected, "{}", golden.name);
         compared += 1;

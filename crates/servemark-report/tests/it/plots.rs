@@ -1,6 +1,6 @@
 //! The plots for a terminal.
 
-use servemark_metrics::{MetricPolicy, Metrics, timeline};
+use servemark_metrics::{Audit, MetricPolicy, Metrics, timeline};
 use servemark_report::{Report, ThroughputPlots};
 
 use crate::golden::Golden;
@@ -10,7 +10,7 @@ fn plots(name: &str) -> String {
     let golden = Golden::all().into_iter().find(|golden| golden.name == name).unwrap();
     let log = golden.log();
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
-    written(&ThroughputPlots, &Report::new(&log, &metrics))
+    written(&ThroughputPlots, &Report::new(&log, &metrics, &Audit::of(&log)))
 }
 
 #[test]

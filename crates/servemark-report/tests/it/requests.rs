@@ -5,7 +5,7 @@ use servemark_core::{
     Delta, ErrorKind, Finish, Header, Phase, Recorder, RequestError, RunFacts, RunLog, Sample,
     Sink, Stamp,
 };
-use servemark_metrics::{MetricPolicy, Metrics};
+use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{Report, RequestLines};
 
 use crate::written;
@@ -39,7 +39,7 @@ fn log() -> RunLog {
 fn lines() -> Vec<String> {
     let log = log();
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
-    let written = written(&RequestLines, &Report::new(&log, &metrics));
+    let written = written(&RequestLines, &Report::new(&log, &metrics, &Audit::of(&log)));
     written.lines().map(str::to_owned).collect()
 }
 

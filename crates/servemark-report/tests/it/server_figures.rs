@@ -5,7 +5,7 @@ use servemark_core::{
     Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
     Stamp, Usage,
 };
-use servemark_metrics::{ConcurrencyRatio, MetricPolicy, Metrics};
+use servemark_metrics::{Audit, ConcurrencyRatio, MetricPolicy, Metrics};
 use servemark_report::{Layout, NativeTable, Report, SglangOptions};
 
 use crate::written;
@@ -37,7 +37,7 @@ fn line(table: &str, label: &str) -> String {
 
 fn native(log: &RunLog) -> String {
     let policy = MetricPolicy::native().with_steady_state(ConcurrencyRatio::new(1.0).ok());
-    written(&NativeTable, &Report::new(log, &Metrics::score(log, &policy)))
+    written(&NativeTable, &Report::new(log, &Metrics::score(log, &policy), &Audit::of(log)))
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn sglangs_table_shows_the_servers_average() {
     let log = log([Some(2), Some(4), None]);
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
     let format = Layout::Sglang(SglangOptions::default()).table();
-    let table = written(&*format, &Report::new(&log, &metrics));
+    let table = written(&*format, &Report::new(&log, &metrics, &Audit::of(&log)));
     assert_eq!(line(&table, "Accept length:").split_whitespace().next_back(), Some("1.25"));
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route};
-use servemark::core::{ErrorKind, NoProgress, RequestRecord, RunLog};
+use servemark::core::{ErrorKind, NoProgress, RunLog};
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
@@ -15,7 +15,7 @@ use servemark::mock::{Fault, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::{ArrivalSpec, Slowdown};
-use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, verdict};
+use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
 
 pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
@@ -67,7 +67,7 @@ fn every_backend_runs_from_draw_to_table() {
             "{backend}"
         );
         assert_eq!((footer.retokenized.len(), footer.truth.len()), (20, 20), "{backend}");
-        assert_eq!(verdict(&log, &plan.scoring), ExitCode::Ok);
+        assert_eq!(Scores::of(&log, &plan.scoring).exit_code(), ExitCode::Ok);
         let table = tables(&log, &plan);
         assert!(table.contains("Successful requests:                     20"), "{table}");
     }
@@ -116,7 +116,7 @@ fn failures_are_counted_and_shown() {
     assert!(kinds.contains(&ErrorKind::Status) && kinds.contains(&ErrorKind::InStream));
     let table = tables(&log, &plan);
     assert!(table.contains(&format!("{:<40} {:<10}", "Failed requests:", kinds.len())), "{table}");
-    assert_eq!(verdict(&log, &plan.scoring), ExitCode::Ok);
+    assert_eq!(Scores::of(&log, &plan.scoring).exit_code(), ExitCode::Ok);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_run_in_which_everything_failed_has_a_report_and_its_exit_code() {
     let mut plan = plan(BackendName::Vllm, &["status:500/1"]);
     plan.load.warmup.requests = 0;
     let Run { log, .. } = run(&plan).unwrap();
-    assert_eq!(verdict(&log, &plan.scoring), ExitCode::TooManyFailed);
+    assert_eq!(Scores::of(&log, &plan.scoring).exit_code(), ExitCode::TooManyFailed);
     assert!(tables(&log, &plan).contains("Failed requests:                         20"));
 }
 
@@ -148,32 +148,6 @@ fn a_concurrency_limit_is_kept() {
             .filter(|other| other.granted.is_some_and(|granted| granted <= at) && other.ended > at);
         assert!(others.count() <= 3);
     }
-}
-
-#[test]
-fn several_threads_send_the_same() {
-    let drawn = |shards: usize| {
-        let mut plan = plan(BackendName::SglangOaiChat, &["status:500/7"]);
-        plan.load.arrivals = ArrivalSpec::at_rate(2_000.0).unwrap();
-        plan.load.shards = NonZeroUsize::new(shards);
-        let Run { log, lost_shards, .. } = run(&plan).unwrap();
-        assert_eq!(log.footer().unwrap().client.as_ref().unwrap().shards.len(), shards);
-        assert_eq!(lost_shards, 0);
-        let start = log.measured().map(|record| record.scheduled).min().unwrap();
-        let story = |record: &RequestRecord| {
-            (record.key(), record.scheduled.since(start), record.planned, record.is_success())
-        };
-        // Which of them fail depends on the order in which they come, how many does not.
-        let mut failed = 0;
-        let told = log.measured().map(story).map(|(key, due, planned, success)| {
-            failed += u32::from(!success);
-            (key, due, planned)
-        });
-        (told.collect::<Vec<_>>(), failed)
-    };
-    let one = drawn(1);
-    assert_eq!((one.0.len(), one.1), (20, 3));
-    assert_eq!(drawn(3), one);
 }
 
 #[test]
@@ -261,7 +235,7 @@ fn a_traces_sessions_are_conversations_for_chat_backends_only() {
     let mut turns: Vec<_> = log.measured().map(|record| (record.index, record.turn)).collect();
     turns.sort_unstable();
     assert_eq!(turns, [(0, 0), (0, 1), (1, 0)]);
-    assert!(log.measured().all(RequestRecord::is_success));
+    assert!(log.measured().all(servemark::core::RequestRecord::is_success));
     let error = run(&planned(BackendName::Vllm)).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("burstgpt holds conversations"), "{error}");

@@ -1,0 +1,91 @@
+//! Are these numbers the server's, or the client's? What the client did to its own measurement,
+//! and a verdict with its reasons.
+//!
+//! It is made of stamps and counters alone, whatever the policy. What is absent is said to be: no
+//! fact makes a run clean by not being there.
+
+mod limits;
+mod little;
+mod machine;
+mod network;
+mod reading;
+mod sending;
+mod tally;
+mod unchecked;
+mod verdict;
+mod words;
+
+use std::fmt;
+
+use serde::Serialize;
+use servemark_core::RunLog;
+
+pub use self::little::LittlesLaw;
+pub use self::machine::{Machine, ShardLoad};
+pub use self::network::Network;
+pub use self::reading::{Reading, Shared, Yardstick};
+pub use self::sending::{Gate, Sending};
+pub use self::tally::Spread;
+pub use self::verdict::{Finding, Verdict};
+
+/// What the client did to its own measurement.
+///
+/// ```
+/// # use servemark_core::{Header, RunFacts, RunLog};
+/// use servemark_metrics::{Audit, Verdict};
+///
+/// # let header = Header::new(0, RunFacts::default(), Default::default());
+/// # let log = RunLog::new(header, Vec::new(), None);
+/// let audit = Audit::of(&log);
+/// assert_eq!(audit.verdict, Verdict::Suspect);
+/// assert!(audit.to_string().contains("no request succeeded"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Audit {
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// Why, the worst first.
+    pub reasons: Vec<Finding>,
+    /// What could not be checked.
+    pub unchecked: Vec<String>,
+    /// How arrivals were read.
+    pub reading: Reading,
+    /// How requests were sent.
+    pub sending: Sending,
+    /// What the kernel knew of the connections.
+    pub network: Network,
+    /// How busy the client was; absent of a run that was killed.
+    pub machine: Option<Machine>,
+    /// Whether the run's means tell one story; absent of a run that is too short to say.
+    pub littles_law: Option<LittlesLaw>,
+}
+
+impl Audit {
+    /// Audits the measurement of a run.
+    pub fn of(log: &RunLog) -> Self {
+        let mut audit = Self {
+            verdict: Verdict::Clean,
+            reasons: Vec::new(),
+            unchecked: Vec::new(),
+            reading: Reading::of(log.measured()),
+            sending: Sending::of(log),
+            network: Network::of(log.measured()),
+            machine: Machine::of(log),
+            littles_law: LittlesLaw::of(log),
+        };
+        audit.reasons = verdict::findings(&audit);
+        audit.unchecked = unchecked::unchecked(&audit);
+        let worst = audit.reasons.iter().map(|finding| finding.verdict).max();
+        audit.verdict = worst.unwrap_or(audit.verdict);
+        audit
+    }
+}
+
+/// The verdict and its reasons on one line.
+impl fmt::Display for Audit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reasons: Vec<&str> = self.reasons.iter().map(|found| found.reason.as_str()).collect();
+        write!(f, "{}: {}", self.verdict, reasons.join("; "))
+    }
+}

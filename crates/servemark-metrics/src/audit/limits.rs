@@ -1,0 +1,52 @@
+//! From where on a figure says something of a run. Each is a share unless its name has a unit.
+
+/// A lag of this share of the yardstick (the median gap of a stream, or the median E2E latency) is
+/// in the third digit of what is reported, where runs differ anyway.
+pub(super) const LAG: f64 = 0.01;
+
+/// Of pieces that share a read only the last has its own stamp; of more than these the 99th
+/// percentile of the gaps is made.
+pub(super) const SHARED: f64 = 0.01;
+
+/// What was read this soon after its last byte arrived had not waited for the client: waking a
+/// thread takes tens of microseconds. A starved client comes so soon after the last of several
+/// pieces only by chance.
+pub(super) const PROMPT_US: u32 = 100;
+
+/// Answers that are known by the program's clock alone; the p99 is made of more.
+pub(super) const USER_CLOCK: f64 = 0.01;
+
+/// A send is late from this share of the median gap of the schedule on …
+pub(super) const LATE_OF_GAP: f64 = 0.01;
+
+/// … but not below a millisecond, which is nothing to a server.
+pub(super) const LATE_US: f64 = 1_000.0;
+
+/// So many late sends are no hiccups of the machine: the client does not keep its schedule.
+pub(super) const LATE_SENDS: f64 = 0.1;
+
+/// And of fewer than these no share is made.
+pub(super) const LATE_SENDS_LEAST: u64 = 5;
+
+/// By how much the time from the first send to the last may exceed that of the schedule: at 1 % a
+/// rate is no longer the one in the report …
+pub(super) const BEHIND: f64 = 0.01;
+
+/// … and below this it is a few time slices that the system gave to somebody else.
+pub(super) const BEHIND_US: f64 = 10_000.0;
+
+/// A thread that ran, or wanted to, for so much of the time had none to wait for the server in.
+pub(super) const BUSY: f64 = 0.95;
+
+/// A thread that waited for its run log this long did not read meanwhile.
+pub(super) const LOG_WAIT: f64 = 0.01;
+
+/// What the hypervisor takes it takes from the kernel too, whose stamps are late then.
+pub(super) const STEAL: f64 = 0.05;
+
+/// By how much the two sides of Little's law may differ: twice what the edges of the shortest
+/// window that is compared can make of it.
+pub(super) const LITTLE: f64 = 0.1;
+
+/// The shortest window that is compared, in mean latencies.
+pub(super) const LITTLE_LATENCIES: f64 = 20.0;

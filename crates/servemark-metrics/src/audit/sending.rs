@@ -1,0 +1,152 @@
+//! Whether requests were sent when they were to be sent.
+
+use serde::Serialize;
+use servemark_core::{RequestRecord, RunLog, Stamp};
+
+use super::limits;
+use super::tally::{Spread, Tally};
+use crate::waits::{connect_ns, rate};
+
+/// Whether requests were sent when they were to be sent, those that failed included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Sending {
+    /// Requests that were sent.
+    pub sent: u64,
+    /// From due to the first byte handed to the kernel: the gate, a new connection and the client.
+    pub from_due: Spread,
+    /// From free to go, that is due and let pass by the gate: a new connection and the client.
+    pub from_free: Spread,
+    /// From when a send is late. It counts from when the request was let through, and without the
+    /// time that its connection took.
+    pub late_from_us: f64,
+    /// Sends that had an instant of their own. Of requests that are due at one instant all but one
+    /// are late by nature.
+    pub judged: u64,
+    /// Those of them that were late.
+    pub late: u64,
+    /// The schedule's own rate: requests after the first over the time from the first due to the
+    /// last; absent if all were due at once.
+    pub offered_per_s: Option<f64>,
+    /// The same over the instants at which they were let through: due, or, for those that the gate
+    /// blocked, let pass by it.
+    pub let_through_per_s: Option<f64>,
+    /// The same over the instants at which they were sent.
+    pub achieved_per_s: Option<f64>,
+    /// By how much the sends took longer than the letting through, from the first to the last.
+    pub behind_us: f64,
+    /// The same as a share of the latter; absent if all were let through at once.
+    pub behind_share: Option<f64>,
+    /// What the concurrency limit did, if there was one.
+    pub gate: Option<Gate>,
+}
+
+/// What the concurrency limit did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Gate {
+    /// Requests that had to wait for a place, longer than from when a send is late.
+    pub blocked: u64,
+    /// How long they waited.
+    pub wait: Spread,
+}
+
+impl Sending {
+    pub(super) fn of(log: &RunLog) -> Self {
+        let has_gate = log.header().facts.max_concurrency.is_some();
+        let late_from_us = late_from_us(log);
+        let departure = |record| Departure::of(record, has_gate, late_from_us);
+        let departures: Vec<Departure> = log.measured().filter_map(departure).collect();
+        let spread = |micros: fn(&Departure) -> u64| {
+            departures.iter().map(micros).collect::<Tally>().spread()
+        };
+        let instants = |of: fn(&Departure) -> Stamp| departures.iter().map(of);
+        let planned_us = span_us(instants(Departure::let_through));
+        let behind_us = span_us(instants(|departure| departure.sent)) - planned_us;
+        let own = own_instants(&departures);
+        let is_late = |departure: &&&Departure| departure.own_lag_us() > late_from_us;
+        let blocked = || departures.iter().filter(|departure| departure.is_blocked);
+        Self {
+            sent: departures.len() as u64,
+            from_due: spread(|departure| micros(departure.due, departure.sent)),
+            from_free: spread(|departure| micros(departure.free, departure.sent)),
+            late_from_us,
+            judged: own.len() as u64,
+            late: own.iter().filter(is_late).count() as u64,
+            offered_per_s: rate(instants(|departure| departure.due)),
+            let_through_per_s: rate(instants(Departure::let_through)),
+            achieved_per_s: rate(instants(|departure| departure.sent)),
+            behind_us,
+            behind_share: (planned_us > 0.0).then(|| behind_us / planned_us),
+            gate: has_gate.then(|| Gate {
+                blocked: blocked().count() as u64,
+                wait: blocked()
+                    .map(|departure| micros(departure.due, departure.free))
+                    .collect::<Tally>()
+                    .spread(),
+            }),
+        }
+    }
+
+    /// The share of late sends, if any could be judged.
+    pub fn late_share(&self) -> Option<f64> {
+        (self.judged > 0).then(|| self.late as f64 / self.judged as f64)
+    }
+}
+
+/// How a request left.
+struct Departure {
+    due: Stamp,
+    free: Stamp,
+    sent: Stamp,
+    connect_us: f64,
+    is_blocked: bool,
+}
+
+impl Departure {
+    fn of(record: &RequestRecord, has_gate: bool, late_from_us: f64) -> Option<Self> {
+        let due = record.scheduled;
+        let free = record.granted.map_or(due, |granted| granted.max(due));
+        Some(Self {
+            due,
+            free,
+            sent: record.sent?,
+            connect_us: connect_ns(record).unwrap_or_default() as f64 / 1e3,
+            is_blocked: has_gate && micros(due, free) as f64 > late_from_us,
+        })
+    }
+
+    /// Without a gate that blocks nobody but the client is late.
+    fn let_through(&self) -> Stamp {
+        if self.is_blocked { self.free } else { self.due }
+    }
+
+    fn own_lag_us(&self) -> f64 {
+        micros(self.let_through(), self.sent) as f64 - self.connect_us
+    }
+}
+
+/// Those that were let through at an instant at which nobody else was.
+fn own_instants(departures: &[Departure]) -> Vec<&Departure> {
+    let mut sorted: Vec<&Departure> = departures.iter().collect();
+    sorted.sort_by_key(|departure| departure.let_through());
+    let groups = sorted.chunk_by(|one, other| one.let_through() == other.let_through());
+    groups.filter(|group| group.len() == 1).flatten().copied().collect()
+}
+
+fn late_from_us(log: &RunLog) -> f64 {
+    let mut due: Vec<Stamp> = log.measured().map(|record| record.scheduled).collect();
+    due.sort_unstable();
+    let gaps: Tally = due.windows(2).map(|pair| micros(pair[0], pair[1])).collect();
+    let of_gap = gaps.percentile(50.0).unwrap_or_default() * limits::LATE_OF_GAP;
+    of_gap.max(limits::LATE_US)
+}
+
+fn span_us(instants: impl Iterator<Item = Stamp> + Clone) -> f64 {
+    let ends = instants.clone().min().zip(instants.max());
+    ends.map_or(0.0, |(first, last)| micros(first, last) as f64)
+}
+
+fn micros(earlier: Stamp, later: Stamp) -> u64 {
+    u64::try_from(later.since(earlier).as_micros()).unwrap_or(u64::MAX)
+}

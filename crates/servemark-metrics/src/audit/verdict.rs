@@ -1,0 +1,198 @@
+//! What the evidence comes to, and why.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::machine::{Machine, ShardLoad};
+use super::reading::{Reading, Yardstick};
+use super::words::{percent, time};
+use super::{Audit, limits};
+
+/// Whether a run's numbers are the server's or the client's, from the best to the worst. Closed:
+/// scripts may rely on these four.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The client was in time.
+    Clean,
+    /// It looked late, and the kernel's stamps say when arrivals really were.
+    Corrected,
+    /// Latencies may be the client's, and nobody can say by how much.
+    Suspect,
+    /// It could not do what it was asked to do.
+    ClientLimited,
+}
+
+impl Verdict {
+    /// From the best to the worst.
+    pub const ALL: [Self; 4] = [Self::Clean, Self::Corrected, Self::Suspect, Self::ClientLimited];
+
+    /// How it is written in logs, reports and command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Corrected => "corrected",
+            Self::Suspect => "suspect",
+            Self::ClientLimited => "client-limited",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A reason for a verdict, in words with its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The best verdict that it leaves.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+}
+
+/// All that was found, the worst first; of a clean run the one thing that makes it so.
+pub(super) fn findings(audit: &Audit) -> Vec<Finding> {
+    let of = |verdict: Verdict, rules: &[Rule]| -> Vec<Finding> {
+        let reasons = rules.iter().filter_map(|rule| rule(audit));
+        reasons.map(|reason| Finding { verdict, reason }).collect()
+    };
+    let mut findings = of(Verdict::ClientLimited, &[behind, late, busy, log_wait]);
+    findings.extend(of(Verdict::Suspect, &[fruitless, shared, user_clock, bound, steal, little]));
+    findings.extend(of(Verdict::Corrected, &[lagging]));
+    if findings.is_empty() {
+        findings.extend(of(Verdict::Clean, &[prompt]));
+    }
+    findings
+}
+
+/// What speaks against a run, or for it, if anything does.
+type Rule = fn(&Audit) -> Option<String>;
+
+fn behind(audit: &Audit) -> Option<String> {
+    let sending = &audit.sending;
+    let share = sending.behind_share.filter(|&share| share > limits::BEHIND)?;
+    let (achieved, asked) = (sending.achieved_per_s?, sending.let_through_per_s?);
+    (sending.behind_us > limits::BEHIND_US).then(|| {
+        format!(
+            "it sent {achieved:.1} requests/s where {asked:.1} were due: from the first to the last \
+             it took {} longer",
+            percent(share)
+        )
+    })
+}
+
+fn late(audit: &Audit) -> Option<String> {
+    let sending = &audit.sending;
+    let is_habit = sending.late >= limits::LATE_SENDS_LEAST;
+    let share = sending.late_share().filter(|&share| is_habit && share >= limits::LATE_SENDS)?;
+    let (share, limit) = (percent(share), time(sending.late_from_us));
+    Some(format!("{share} of the sends were more than {limit} late"))
+}
+
+fn busy(audit: &Audit) -> Option<String> {
+    let shards = &audit.machine.as_ref()?.shards;
+    let shares = shards.iter().map(ShardLoad::busy_share).enumerate();
+    let (index, share) = shares.max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    (share >= limits::BUSY).then(|| {
+        let number = index + 1;
+        format!("shard {number} ran, or waited for a core, for {} of the time", percent(share))
+    })
+}
+
+fn log_wait(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref()?.log_wait_share;
+    (share >= limits::LOG_WAIT).then(|| {
+        format!("it waited for the writer of the run log for {} of the time", percent(share))
+    })
+}
+
+fn fruitless(audit: &Audit) -> Option<String> {
+    let is_fruitless = audit.reading.yardstick.is_none();
+    is_fruitless
+        .then(|| "no request succeeded, so there is nothing to hold a lag against".to_owned())
+}
+
+fn shared(audit: &Audit) -> Option<String> {
+    let (reading, shared) = (&audit.reading, audit.reading.shared);
+    let share = reading.share_of_pieces(shared.by_client + shared.unknown);
+    (share >= limits::SHARED).then(|| {
+        let who = match shared.unknown {
+            0 => "",
+            _ => ", and of some the kernel did not say that they came apart",
+        };
+        format!("{} of the pieces lay unread until a later one came{who}", percent(share))
+    })
+}
+
+fn user_clock(audit: &Audit) -> Option<String> {
+    let Reading { answered, answered_by_user_clock, .. } = audit.reading;
+    let share = answered_by_user_clock as f64 / answered.max(1) as f64;
+    let delay = audit.machine.as_ref().and_then(Machine::longest_run_delay);
+    let starved = delay.map_or_else(String::new, |share| {
+        format!(", and it waited for a core for {} of the time", percent(share))
+    });
+    (share >= limits::USER_CLOCK).then(|| {
+        let share = percent(share);
+        format!("{share} of the answers are timed by the client's clock, its lag included{starved}")
+    })
+}
+
+fn bound(audit: &Audit) -> Option<String> {
+    let is_bound = audit.reading.answered_by_kernel_bound > 0;
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_bound)?.in_words();
+    (share >= limits::LAG)
+        .then(|| format!("{lag}, and on HTTP/2 the kernel's stamps are an upper bound"))
+}
+
+fn steal(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref()?.steal_share?;
+    (share >= limits::STEAL).then(|| {
+        let share = percent(share);
+        format!("the hypervisor took {share} of the machine's time, its kernel's stamps included")
+    })
+}
+
+fn little(audit: &Audit) -> Option<String> {
+    let law = audit.littles_law.filter(|law| law.difference.abs() > limits::LITTLE)?;
+    let (swept, expected) = (law.concurrency, law.expected_concurrency);
+    Some(format!(
+        "{swept:.1} requests were in flight, where throughput x mean latency of the successes \
+         gives {expected:.1}"
+    ))
+}
+
+fn lagging(audit: &Audit) -> Option<String> {
+    let is_exact = audit.reading.answered_by_kernel_bound == 0;
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_exact)?.in_words();
+    (share >= limits::LAG).then(|| format!("{lag}, and the kernel's stamps took it out"))
+}
+
+fn prompt(audit: &Audit) -> Option<String> {
+    Lag::of(&audit.reading).map(|lag| lag.in_words().1)
+}
+
+/// The client's lag and what it is held against.
+struct Lag {
+    p99_us: f64,
+    yardstick: Yardstick,
+}
+
+impl Lag {
+    fn of(reading: &Reading) -> Option<Self> {
+        Some(Self { p99_us: reading.lag.p99_us?, yardstick: reading.yardstick? })
+    }
+
+    /// Its share of the yardstick, and both in words.
+    fn in_words(&self) -> (f64, String) {
+        let median = self.yardstick.median_us();
+        let share = self.p99_us / median;
+        let (lag, name) = (time(self.p99_us), self.yardstick.name());
+        let (part, median) = (percent(share), time(median));
+        (share, format!("the p99 lag of {lag} is {part} of the median {name} of {median}"))
+    }
+}

@@ -1,0 +1,65 @@
+//! Latencies as grids.
+
+use std::cmp::Ordering;
+
+use servemark_metrics::{Metrics, Percentile, Summary};
+
+use super::style::number;
+use crate::table::Table;
+
+pub(super) fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
+    let (service, response) = (&metrics.latencies, &metrics.response);
+    let of_tokens = [("TTFT", &service.ttft), ("TPOT", &service.tpot), ("ITL", &service.itl)];
+    let mut from_sent = if generates { of_tokens.to_vec() } else { Vec::new() };
+    from_sent.push(("E2E", &service.e2el));
+    let mut from_due = if generates { vec![("TTFT", &response.ttft)] } else { Vec::new() };
+    from_due.push(("E2E", &response.e2el));
+    grid(table, "Service times, from sent (ms)", &from_sent);
+    grid(table, "Response times, from due (ms)", &from_due);
+    let waits = &metrics.waits;
+    let own =
+        [("queue wait", &waits.queue), ("send lag", &waits.send_lag), ("connect", &waits.connect)];
+    grid(table, "The client's part (ms)", &own);
+}
+
+/// A grid of latencies, one row each. What a sample is too small for is left out, and a note below
+/// says what it takes.
+pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
+    let percentiles = rows.first().map_or(&[][..], |(_, summary)| &summary.percentiles);
+    let percents: Vec<f64> = percentiles.iter().map(Percentile::percent).collect();
+    let heads: Vec<_> = percents.iter().map(|percent| format!("p{percent}")).collect();
+    let heads = heads.iter().map(String::as_str);
+    table.grid(title, ["samples", "mean", "+/- 95 %"].into_iter().chain(heads).chain(["max"]));
+    for (label, summary) in rows {
+        table.cells(label, cells(summary, &percents));
+    }
+    too_few(table, rows);
+}
+
+fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
+    let half = summary.mean_interval_ms.map(|interval| (interval.high_ms - interval.low_ms) / 2.0);
+    let mut cells = vec![summary.samples.to_string(), number(summary.mean_ms), number(half)];
+    cells.extend(percents.iter().map(|&percent| number(summary.percentile_ms(percent))));
+    cells.push(number(summary.max_ms));
+    cells
+}
+
+/// Says of each percentile that is left out somewhere how many samples it takes.
+fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let needs = rows.iter().flat_map(|(_, summary)| {
+        summary.percentiles.iter().filter_map(|percentile| match *percentile {
+            Percentile::TooFew { percent, missing_samples } => {
+                Some((summary.samples + missing_samples, percent))
+            }
+            Percentile::Known { .. } => None,
+        })
+    });
+    let mut needs: Vec<_> = needs.collect();
+    needs.sort_by(|left, right| left.partial_cmp(right).unwrap_or(Ordering::Equal));
+    needs.dedup();
+    let needs: Vec<_> =
+        needs.iter().map(|(samples, percent)| format!("p{percent} takes {samples}")).collect();
+    if !needs.is_empty() {
+        table.note(format!("  -: too few samples; {}", needs.join(", ")));
+    }
+}

@@ -1,0 +1,84 @@
+//! What came out: throughput, tokens and who counted them.
+
+use servemark_metrics::{AcceptLength, Metrics, TokenTotals};
+
+use super::style::{absent, unit};
+use crate::table::Table;
+
+pub(super) fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
+    let rates = &metrics.throughput;
+    table.section("Throughput");
+    table.row("requests", unit(rates.requests_per_s, "/s"));
+    if !generates {
+        table.row("items", unit(metrics.items.items_per_s, "/s"));
+    }
+    table.row("input tokens", unit(rates.input_tokens_per_s, "/s"));
+    if !generates {
+        return;
+    }
+    table.row("output tokens", unit(rates.output_tokens_per_s, "/s"));
+    table.row("all tokens", unit(rates.total_tokens_per_s, "/s"));
+    table.row("fullest second", format!("{} output tokens", rates.peak_output_tokens_per_s));
+}
+
+pub(super) fn tokens(table: &mut Table, tokens: &TokenTotals, generates: bool) {
+    let count = |count: Option<u64>| count.map_or_else(absent, |count| count.to_string());
+    table.section("Tokens");
+    table.row("input", input(tokens));
+    if tokens.cached.is_some() {
+        table.row("  from a cache", count(tokens.cached));
+    }
+    if !generates {
+        return;
+    }
+    table.row("output", count(tokens.output));
+    table.row("  counted by", sources(tokens));
+    table.row("  retokenized", count(tokens.output_retokenized));
+    table.row("  pieces by", pieces(tokens));
+}
+
+/// The run's own, else what the server has seen since it was started.
+pub(super) fn accept_length(table: &mut Table, accept_length: AcceptLength) {
+    let told = match (accept_length.of_run, accept_length.since_start) {
+        (Some(length), _) => {
+            format!("{length:.2}, this run ({} requests)", accept_length.requests)
+        }
+        (None, Some(length)) => format!("{length:.2}, the server's average since its start"),
+        (None, None) => return,
+    };
+    table.row("accept length", told);
+}
+
+fn input(tokens: &TokenTotals) -> String {
+    match tokens.input_vision {
+        0 => tokens.input.to_string(),
+        vision => format!("{} ({} text, {vision} images)", tokens.input, tokens.input_text),
+    }
+}
+
+fn sources(tokens: &TokenTotals) -> String {
+    let by = tokens.sources;
+    listed(&[
+        ("the server's usage", by.usage),
+        ("our tokenizer", by.retokenized),
+        ("the stream's own counts", by.deltas),
+        ("the length asked for", by.requested),
+        ("nobody", by.unknown),
+    ])
+}
+
+fn pieces(tokens: &TokenTotals) -> String {
+    let by = tokens.events;
+    listed(&[
+        ("the stream's own counts", by.wire),
+        ("our tokenizer", by.retokenized),
+        ("nobody, taken as one token each", by.assumed_one),
+    ])
+}
+
+/// Those that are not zero, with their counts.
+fn listed(counts: &[(&str, usize)]) -> String {
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    let words: Vec<_> = some.map(|(name, count)| format!("{name} ({count})")).collect();
+    if words.is_empty() { absent() } else { words.join(", ") }
+}

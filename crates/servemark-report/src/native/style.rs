@@ -1,0 +1,64 @@
+//! How our table looks: at most 100 columns wide.
+
+use crate::table::{Line, Style};
+
+/// Three significant digits or so, and never more than fit a column.
+pub(super) fn number(value: Option<f64>) -> String {
+    match value {
+        None => absent(),
+        Some(value) if value.abs() >= 10_000.0 => format!("{value:.0}"),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.1}"),
+        Some(value) if value.abs() >= 1.0 => format!("{value:.2}"),
+        Some(value) => format!("{value:.3}"),
+    }
+}
+
+pub(super) fn unit(value: Option<f64>, unit: &str) -> String {
+    match value {
+        None => absent(),
+        Some(_) => format!("{} {unit}", number(value)),
+    }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+pub(super) fn absent() -> String {
+    "-".to_owned()
+}
+
+/// A server's words on one line that fits.
+pub(super) fn one_line(message: &str) -> String {
+    let clean = |character: char| if character.is_control() { ' ' } else { character };
+    let words: String = message.chars().map(clean).take(MESSAGE_WIDTH + 1).collect();
+    match words.char_indices().nth(MESSAGE_WIDTH - 3) {
+        Some((cut, _)) if words.chars().count() > MESSAGE_WIDTH => format!("{}...", &words[..cut]),
+        _ => words,
+    }
+}
+
+const MESSAGE_WIDTH: usize = 84;
+
+/// Labels of eighteen columns, cells of nine.
+pub(super) struct NativeStyle;
+
+impl Style for NativeStyle {
+    fn line(&self, line: &Line) -> String {
+        match line {
+            Line::Title(title) => title.clone(),
+            Line::Section(title, heads) if heads.is_empty() => format!("\n{title}"),
+            Line::Section(title, heads) => format!("\n{title}\n{:18}{}", "", columns(heads)),
+            Line::Row(label, value) => format!("  {label:<17} {value}").trim_end().to_owned(),
+            Line::Cells(label, cells) => format!("  {label:<16}{}", columns(cells)),
+            Line::Note(note) => note.clone(),
+            Line::End => String::new(),
+        }
+    }
+}
+
+fn columns(cells: &[String]) -> String {
+    let padded: Vec<_> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
+    padded.concat()
+}
