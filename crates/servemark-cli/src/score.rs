@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use servemark_metrics::{ConcurrencyRatio, Slo};
+use servemark_metrics::{ConcurrencyRatio, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::error::UsageError;
 use crate::python;
-use crate::sglang::parse_layout;
+use crate::sglang::{parse_layout, parse_verdict};
 
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
@@ -41,6 +41,10 @@ pub struct ScoreArgs {
     /// The file to which a line about that part is appended
     #[arg(long = "steady-state-output-file", value_name = "PATH")]
     pub steady_state_file: Option<PathBuf>,
+    /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
+    /// client-limited; that of the run if left out
+    #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
+    pub fail_on_verdict: Option<Verdict>,
     /// Plot output tokens and requests in flight, second by second
     #[arg(long = "plot-throughput")]
     pub plots: bool,
@@ -60,6 +64,7 @@ impl ScoreArgs {
             scoring.slos.clone_from(&self.slos);
         }
         scoring.steady_state = self.steady_state.or(scoring.steady_state);
+        scoring.fail_on = self.fail_on_verdict.or(scoring.fail_on);
         scoring.plots |= self.plots;
         scoring.cache_report |= self.cache_report;
         scoring

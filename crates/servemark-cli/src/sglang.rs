@@ -32,7 +32,7 @@ use servemark_hub::HubSettings;
 use servemark_plan::BenchPlan;
 
 use self::args::SglangArgs;
-pub(crate) use self::args::parse_layout;
+pub(crate) use self::args::{parse_layout, parse_verdict};
 use self::given::Given;
 use self::names::{EXCLUSIVE, PEER};
 use self::scope::Scene;

@@ -22,7 +22,7 @@
 mod answer;
 mod error;
 mod http;
-mod reception;
+mod pacer;
 mod requests;
 mod server;
 mod spec;

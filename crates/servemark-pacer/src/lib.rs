@@ -14,8 +14,6 @@ use tokio::time::Instant;
 mod timer;
 
 pub use timer::Timer;
-#[cfg(target_os = "linux")]
-pub use timer::TimerFd;
 
 /// A clock that can be waited for.
 pub trait Pacer: Clock + 'static {

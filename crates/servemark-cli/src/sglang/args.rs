@@ -22,8 +22,8 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
-pub(crate) use self::own::parse_layout;
-pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, ShardArgs, SimulatorArgs};
+pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
+pub(crate) use self::own::{parse_layout, parse_verdict};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
@@ -60,8 +60,6 @@ pub(super) struct SglangArgs {
     client: ClientArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
-    #[command(flatten)]
-    pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
     #[command(flatten)]

@@ -24,6 +24,7 @@ pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
     scoring.cache_report = args.output.cache_report;
     scoring.print_requests = args.output.print_requests;
     scoring.plots = args.output.plot_throughput;
+    scoring.fail_on = args.own.fail_on_verdict;
     let ratio = args.own.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
     scoring.steady_state =
         ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;

@@ -1,13 +1,15 @@
 //! From a request to what is sent in reply.
 
+use servemark_core::{Clock, Stamp};
+use servemark_pacer::MachineClock;
+
 use super::route::Route;
-use super::site::Site;
+use super::worker::{Worker, next};
 use crate::answer::{
     Answer, Ask, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
-use crate::reception::Reception;
-use crate::truth::{OpenTruth, TruthLog, write_truth};
+use crate::truth::OpenTruth;
 
 /// What is sent in reply.
 #[derive(Debug)]
@@ -20,36 +22,29 @@ pub(super) enum Reply {
     Truth(KeepAlive),
 }
 
-impl Site {
-    /// The reply to what has just been read.
-    pub(super) fn reply_to(
-        &self,
-        request: Result<Request, Refusal>,
-        reception: Reception,
-    ) -> Reply {
-        match request {
-            Ok(request) => self.reply(&request, reception),
-            Err(refusal) => {
-                error(refusal.status(), "this server cannot read that request", KeepAlive::No)
-            }
-        }
-    }
+/// The reply to what is no request.
+pub(super) fn refusal(refusal: Refusal) -> Reply {
+    error(refusal.status(), "this server cannot read that request", KeepAlive::No)
+}
 
-    fn reply(&self, request: &Request, reception: Reception) -> Reply {
-        self.logs.requests.keep(request, reception);
+impl Worker {
+    /// The reply to a request that has just been read.
+    pub(super) fn reply(&self, request: &Request) -> Reply {
+        let received = MachineClock.now();
+        self.logs.requests.keep(request);
         let head = &request.head;
         let keep_alive = head.keep_alive();
-        if reception.at < self.ready_at {
+        if received < self.ready_at {
             return error(503, "the server is not ready yet", keep_alive);
         }
         match Route::of(head.method(), head.path()) {
-            Route::Answer(dialect) => self.answer(request, dialect, reception),
+            Route::Answer(dialect) => self.answer(request, dialect, received),
             Route::ClearTruth => {
                 self.logs.truth.take();
                 now("", keep_alive)
             }
             Route::Control => {
-                self.logs.control_calls.keep(request, reception);
+                self.logs.control_calls.keep(request);
                 now("", keep_alive)
             }
             Route::Health => now("", keep_alive),
@@ -64,19 +59,19 @@ impl Site {
         }
     }
 
-    fn answer(&self, request: &Request, dialect: Dialect, reception: Reception) -> Reply {
+    fn answer(&self, request: &Request, dialect: Dialect, received: Stamp) -> Reply {
         let keep_alive = request.head.keep_alive();
-        let number = self.count_answer();
+        let number = next(&self.answers);
         let ask = match Ask::parse(&request.body) {
             Ok(ask) => ask,
             Err(problem) => return error(400, &problem.to_string(), keep_alive),
         };
         let injected = Injected::of(&self.spec.faults, number);
-        let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
+        let schedule = Schedule::new(&self.spec, received, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
         let answer = compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
-        let truth = self.logs.truth.open(index, reception, answer.pieces());
+        let truth = self.logs.truth.open(index, received, answer.pieces());
         Reply::Answer(answer, truth)
     }
 }
@@ -95,17 +90,6 @@ fn compose(
     }
     let (body, length) = (author.document(), author.length());
     Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
-}
-
-/// The whole truth log as a response, and how that ends. A log that cannot be written down ends
-/// with the connection, before its first byte.
-pub(super) fn truth_document(log: &TruthLog, keep_alive: KeepAlive) -> (Vec<u8>, End) {
-    let mut body = Vec::new();
-    if write_truth(&log.rows(), &mut body).is_err() {
-        return (Vec::new(), End::Close);
-    }
-    let framing = Framing::Length(body.len());
-    (document(200, "application/jsonl", &body, framing, keep_alive), keep_alive.into())
 }
 
 /// The number by which the client knows its request.

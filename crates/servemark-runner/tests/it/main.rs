@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod backlog;
-mod fleet;
 mod look_ahead;
 mod runs;
 mod sessions;

@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args};
 use servemark_datasets::BadLine;
+use servemark_metrics::Verdict;
 use servemark_mock::{Fault, MockSpec};
 use servemark_plan::Layout;
 
@@ -32,6 +33,10 @@ pub(in crate::sglang) struct OwnArgs {
     /// default anything below 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(in crate::sglang) tolerate_failures: Option<f64>,
+    /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
+    /// client-limited
+    #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
+    pub(in crate::sglang) fail_on_verdict: Option<Verdict>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in
     /// flight, above 0 and at most 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
@@ -45,15 +50,6 @@ pub(in crate::sglang) struct OwnArgs {
     /// Print the version
     #[arg(long, action = ArgAction::Version)]
     version: Option<bool>,
-}
-
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Servemark: load")]
-pub(in crate::sglang) struct ShardArgs {
-    /// How many threads send and read, each with a core of its own if there is one; by default one
-    /// for every 1000 streams that may be open at once, up to the number of cores
-    #[arg(long, value_name = "N", value_parser = python::int)]
-    pub(in crate::sglang) shards: Option<i64>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -97,7 +93,7 @@ pub(in crate::sglang) struct ConnectionArgs {
 pub(in crate::sglang) struct SimulatorArgs {
     /// Ask a bundled server whose true latencies are known, and choose a short run; KEY=VALUE pairs
     /// say how it behaves: ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
-    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true
+    /// accept_length=2.5,model=NAME,seed=1
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(in crate::sglang) simulate: Option<Option<MockSpec>>,
     /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
@@ -112,6 +108,14 @@ fn parse_bad_line(what: &str) -> Result<BadLine, String> {
         "skip" => Ok(BadLine::Skip),
         _ => Err(format!("expected fail or skip, got {}", python::repr(what))),
     }
+}
+
+/// Reads the name of a verdict that a run can be spared.
+pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
+    let known = Verdict::ALL.into_iter().find(|verdict| verdict.name() == name);
+    known.filter(|&verdict| verdict > Verdict::Clean).ok_or_else(|| {
+        format!("expected corrected, suspect or client-limited, got {}", python::repr(name))
+    })
 }
 
 /// Reads the name of a table.
