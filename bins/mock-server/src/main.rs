@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ struct Flags {
     /// Tokens in a piece of output.
     #[arg(long, value_name = "TOKENS", default_value = "1")]
     tokens_per_chunk: NonZeroU32,
+    /// Pieces of output in one write, where several are due.
+    #[arg(long, value_name = "PIECES", default_value = "1")]
+    pieces_per_write: NonZeroU32,
     /// How much later a piece may be due, drawn evenly for each, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
     jitter_ms: Duration,
@@ -52,6 +55,12 @@ struct Flags {
     /// given several times; a wrong name is answered with the list of them.
     #[arg(long, value_name = "FAULT")]
     fault: Vec<Fault>,
+    /// Threads that serve, each every so-many-th connection.
+    #[arg(long, default_value = "1")]
+    threads: NonZeroUsize,
+    /// Look for what is due without ever sleeping; each thread takes a whole core.
+    #[arg(long)]
+    spin: bool,
     /// Write what was sent, and when, to this file at the end, one line of JSON per request.
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -75,12 +84,15 @@ impl Flags {
         let mut spec = MockSpec::new(self.ttft_ms, self.itl_ms);
         spec.listen = resolve(&self.host, self.port)?;
         spec.tokens_per_chunk = self.tokens_per_chunk;
+        spec.pieces_per_write = self.pieces_per_write;
         spec.jitter = self.jitter_ms;
         spec.seed = self.seed;
         spec.model = self.model;
         spec.output_tokens = self.output_tokens;
         spec.accept_length = self.accept_length;
         spec.faults = self.fault;
+        spec.threads = self.threads;
+        spec.spin = self.spin;
         Ok(spec)
     }
 }

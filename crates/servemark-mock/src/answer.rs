@@ -1,6 +1,6 @@
 //! Answers as state machines: when the next bytes are due, and which bytes they are.
 //!
-//! Nothing here reads a clock or touches a socket. The pacer asks for the due time, and when it has
+//! Nothing here reads a clock or touches a socket. The event loop asks for the due time, and when it has
 //! come, for the bytes; so a test can run an hour's answer in a millisecond.
 
 mod ask;
@@ -55,6 +55,14 @@ impl Answer {
         match self {
             Self::Document(document) => document.split(),
             Self::Stream(stream) => stream.split(),
+        }
+    }
+
+    /// How many pieces of output the next step has, unless a fault takes some of them away.
+    pub(crate) fn next_pieces(&self) -> usize {
+        match self {
+            Self::Document(_) => 1,
+            Self::Stream(stream) => stream.next_pieces(),
         }
     }
 

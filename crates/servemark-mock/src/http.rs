@@ -5,8 +5,6 @@
 
 mod request;
 mod response;
-mod wire;
 
 pub(crate) use request::{Parsed, Refusal, Request, RequestParser};
-pub(crate) use response::{Framing, KeepAlive, document, push_chunk, push_head};
-pub(crate) use wire::{End, Wire};
+pub(crate) use response::{End, Framing, KeepAlive, document, push_chunk, push_head};

@@ -22,7 +22,7 @@
 mod answer;
 mod error;
 mod http;
-mod pacer;
+mod reception;
 mod requests;
 mod server;
 mod spec;

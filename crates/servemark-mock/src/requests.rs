@@ -5,7 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use servemark_core::{ArrivalClock, Stamp};
+
 use crate::http::Request;
+use crate::reception::Reception;
 
 /// A request as it was received.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,6 +22,10 @@ pub struct SeenRequest {
     pub headers: Vec<(String, String)>,
     /// Its body.
     pub body: Bytes,
+    /// When its last byte was received, by the machine's monotonic clock.
+    pub received: Stamp,
+    /// Who says when: the kernel, or the server as it read it.
+    pub clock: ArrivalClock,
 }
 
 impl SeenRequest {
@@ -27,16 +34,16 @@ impl SeenRequest {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
-}
 
-impl From<&Request> for SeenRequest {
-    fn from(request: &Request) -> Self {
+    fn new(request: &Request, reception: Reception) -> Self {
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Self {
             method: request.head.method().to_owned(),
             path: request.head.target().to_owned(),
             headers: request.head.headers().map(owned).collect(),
             body: request.body.clone(),
+            received: reception.at,
+            clock: reception.clock,
         }
     }
 }
@@ -53,7 +60,7 @@ impl RequestLog {
         Self { kept: Mutex::default(), most }
     }
 
-    pub(crate) fn keep(&self, request: &Request) {
+    pub(crate) fn keep(&self, request: &Request, reception: Reception) {
         if self.most == 0 {
             return;
         }
@@ -61,7 +68,7 @@ impl RequestLog {
         if kept.len() == self.most {
             kept.pop_front();
         }
-        kept.push_back(request.into());
+        kept.push_back(SeenRequest::new(request, reception));
     }
 
     pub(crate) fn all(&self) -> Vec<SeenRequest> {

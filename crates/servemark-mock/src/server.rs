@@ -1,4 +1,4 @@
-//! A running server, seen from outside its thread.
+//! A running server, seen from outside its threads.
 
 use std::fmt;
 use std::io;
@@ -7,25 +7,32 @@ use std::sync::{Arc, mpsc};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-
 use crate::requests::{RequestLog, SeenRequest};
 use crate::truth::{TruthLog, TruthRow};
 use crate::{MockError, MockSpec};
 
+mod alarm;
 mod connection;
+mod connections;
+mod delivery;
+mod door;
+mod event_loop;
+mod mailbox;
+mod queue;
 mod reply;
 mod route;
-mod worker;
+mod site;
 
-use worker::Command;
+use door::Door;
+use event_loop::EventLoop;
+use mailbox::{Command, Mailbox};
+use site::Site;
 
-/// A server on a thread of its own. It stops when it is dropped.
+/// A server on threads of its own. It stops when it is dropped.
 pub struct MockServer {
     addr: SocketAddr,
     logs: Logs,
-    commands: Option<UnboundedSender<Command>>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<Thread>,
 }
 
 impl MockServer {
@@ -38,15 +45,24 @@ impl MockServer {
         let (listener, addr) = listen(spec.listen)
             .map_err(|source| MockError::Listen { addr: spec.listen, source })?;
         let logs = Logs::new(spec.keep_requests);
-        let (commands, inbox) = unbounded_channel();
-        let (ready, started) = mpsc::channel();
-        let shared = logs.clone();
-        let run = move || worker::run(listener, spec, shared, inbox, &ready);
+        let mut server = Self { addr, logs: logs.clone(), threads: Vec::new() };
         let failed = |source| MockError::Start { source };
-        let thread = Builder::new().name("servemark-mock".to_owned()).spawn(run).map_err(failed)?;
-        let gone = |_| io::Error::other("the thread ended before it was ready");
-        started.recv().map_err(gone).flatten().map_err(failed)?;
-        Ok(Self { addr, logs, commands: Some(commands), thread: Some(thread) })
+        server.start_threads(listener, Site::new(spec, logs)).map_err(failed)?;
+        Ok(server)
+    }
+
+    /// One loop per thread; the first has the door and deals connections out to all.
+    fn start_threads(&mut self, listener: TcpListener, site: Site) -> io::Result<()> {
+        let count = site.spec.threads.get();
+        let site = Arc::new(site);
+        let loops = (0..count).map(|_| EventLoop::new(Arc::clone(&site)));
+        let mut loops = loops.collect::<io::Result<Vec<_>>>()?;
+        let mailboxes = loops.iter().map(EventLoop::mailbox).collect();
+        loops[0].open(Door::new(listener, mailboxes))?;
+        for event_loop in loops {
+            self.threads.push(Thread::start(event_loop)?);
+        }
+        Ok(())
     }
 
     /// Where it listens.
@@ -80,28 +96,16 @@ impl MockServer {
         self.logs.control_calls.all()
     }
 
-    /// What the server's thread has used of a core so far; absent if the thread has died.
+    /// What the server's threads have used of their cores so far; absent if one has died.
     ///
-    /// Blocks until the thread, which alone can read its clock, has answered.
+    /// Blocks until the threads, which alone can read their clocks, have answered.
     pub fn cpu_time(&self) -> Option<Duration> {
-        let (reply, answer) = mpsc::channel();
-        self.commands.as_ref()?.send(Command::CpuTime(reply)).ok()?;
-        answer.recv().ok()
+        self.threads.iter().map(Thread::cpu_time).sum()
     }
 
     /// Stops the server and closes its connections.
     pub fn stop(self) {
         drop(self);
-    }
-}
-
-impl Drop for MockServer {
-    /// A thread that panicked has said so on its own.
-    fn drop(&mut self) {
-        drop(self.commands.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -111,7 +115,38 @@ impl fmt::Debug for MockServer {
     }
 }
 
-/// What the server's thread writes down for others to read.
+/// One of the server's threads. It stops when it is dropped.
+struct Thread {
+    mailbox: Mailbox,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Thread {
+    fn start(event_loop: EventLoop) -> io::Result<Self> {
+        let mailbox = event_loop.mailbox();
+        let builder = Builder::new().name("servemark-mock".to_owned());
+        let handle = builder.spawn(move || event_loop.run())?;
+        Ok(Self { mailbox, handle: Some(handle) })
+    }
+
+    fn cpu_time(&self) -> Option<Duration> {
+        let (reply, answer) = mpsc::channel();
+        self.mailbox.post(Command::CpuTime(reply));
+        answer.recv().ok()
+    }
+}
+
+impl Drop for Thread {
+    /// A thread that panicked has said so on its own.
+    fn drop(&mut self) {
+        self.mailbox.post(Command::Stop);
+        if let Some(handle) = self.handle.take() {
+            let _ = handle.join();
+        }
+    }
+}
+
+/// What the server's threads write down for others to read.
 #[derive(Clone, Debug)]
 struct Logs {
     truth: Arc<TruthLog>,

@@ -1,7 +1,7 @@
 //! What a server is asked to do, as a value.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub use fault::{ErrorShape, Fault, FaultKind};
 pub struct MockSpec {
     /// Where to listen; port zero lets the machine choose.
     pub listen: SocketAddr,
-    /// From the moment at which a request is read to its first piece of output.
+    /// From the moment at which a request has arrived to its first piece of output.
     #[serde(with = "duration")]
     pub ttft: Duration,
     /// From one piece of output to the next.
@@ -30,6 +30,9 @@ pub struct MockSpec {
     pub itl: Duration,
     /// How many tokens a piece of output has.
     pub tokens_per_chunk: NonZeroU32,
+    /// How many pieces of output go out in one write where several are due. The head of the
+    /// response and its end go with them where they are due too.
+    pub pieces_per_write: NonZeroU32,
     /// How much later than its schedule a piece may be due, drawn evenly for each. The schedule
     /// itself does not move.
     #[serde(with = "duration")]
@@ -46,6 +49,11 @@ pub struct MockSpec {
     pub faults: Vec<Fault>,
     /// How many of the latest requests to keep whole, for tests that look at payloads.
     pub keep_requests: usize,
+    /// How many threads serve. Each has every so-many-th connection.
+    pub threads: NonZeroUsize,
+    /// Whether the threads look for what is due without ever sleeping: what is due then goes out
+    /// within microseconds, and each thread takes a whole core.
+    pub spin: bool,
 }
 
 impl MockSpec {
@@ -69,6 +77,7 @@ impl Default for MockSpec {
             ttft: Duration::from_millis(50),
             itl: Duration::from_millis(10),
             tokens_per_chunk: NonZeroU32::MIN,
+            pieces_per_write: NonZeroU32::MIN,
             jitter: Duration::ZERO,
             seed: 0,
             model: "mock".to_owned(),
@@ -76,6 +85,8 @@ impl Default for MockSpec {
             accept_length: None,
             faults: Vec::new(),
             keep_requests: 0,
+            threads: NonZeroUsize::MIN,
+            spin: false,
         }
     }
 }

@@ -9,19 +9,24 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{Stamp, Truth};
+use servemark_core::{ArrivalClock, Stamp, Truth};
+
+use crate::reception::Reception;
 
 /// When one request was received and when each piece of its output was written.
 ///
-/// As a line of JSON it is also a [`Truth`]: the reader passes over `received`.
+/// As a line of JSON it is also a [`Truth`]: the reader passes over what that has not.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TruthRow {
     /// The number in the request's `x-servemark-request` header, else its place in the order of
     /// arrival, from zero.
     pub index: usize,
-    /// When the whole request had been read, by the machine's monotonic clock.
+    /// When the request's last byte was received, by the machine's monotonic clock.
     pub received: Stamp,
+    /// Who says when: the kernel, or the server as it read the request.
+    #[serde(default)]
+    pub clock: ArrivalClock,
     /// Nanoseconds from there to the write of each piece of output.
     pub sent_ns: Vec<u64>,
 }
@@ -48,15 +53,16 @@ pub(crate) struct TruthLog {
 }
 
 impl TruthLog {
-    /// A column for a request that was received at `received`.
+    /// A column for a request.
     pub(crate) fn open(
         self: &Arc<Self>,
         index: usize,
-        received: Stamp,
+        reception: Reception,
         pieces: usize,
     ) -> OpenTruth {
+        let Reception { at: received, clock } = reception;
         let sent_ns = Vec::with_capacity(pieces.min(MOST_RESERVED));
-        OpenTruth { row: Some(TruthRow { index, received, sent_ns }), log: Arc::clone(self) }
+        OpenTruth { row: Some(TruthRow { index, received, clock, sent_ns }), log: Arc::clone(self) }
     }
 
     /// All rows by their index. Only pointers are copied while the log is locked.
@@ -123,28 +129,35 @@ mod tests {
         Stamp::from_nanos(nanos)
     }
 
+    fn reception(nanos: u64) -> Reception {
+        Reception { at: at(nanos), clock: ArrivalClock::Kernel }
+    }
+
+    fn row(index: usize, received: u64, sent_ns: &[u64]) -> TruthRow {
+        let clock = ArrivalClock::Kernel;
+        TruthRow { index, received: at(received), clock, sent_ns: sent_ns.to_vec() }
+    }
+
     #[test]
     fn rows_come_by_index_and_count_from_received() {
         let log = Arc::new(TruthLog::default());
-        let mut late = log.open(7, at(100), 2);
-        let mut early = log.open(2, at(200), 2);
+        let mut late = log.open(7, reception(100), 2);
+        let mut early = log.open(2, reception(200), 2);
         late.sent(at(150), 1);
         late.sent(at(170), 2);
         late.close();
         early.sent(at(201), 1);
         drop(early);
-        let rows = log.take();
-        assert_eq!(rows[0], TruthRow { index: 2, received: at(200), sent_ns: vec![1] });
-        assert_eq!(rows[1], TruthRow { index: 7, received: at(100), sent_ns: vec![50, 70, 70] });
+        assert_eq!(log.take(), [row(2, 200, &[1]), row(7, 100, &[50, 70, 70])]);
         assert!(log.rows().is_empty());
     }
 
     #[test]
     fn a_line_is_a_truth_of_the_run_log() {
-        let row = TruthRow { index: 3, received: at(9), sent_ns: vec![1, 2] };
+        let row = row(3, 9, &[1, 2]);
         let mut line = Vec::new();
         write_truth(std::slice::from_ref(&row), &mut line).unwrap();
-        assert_eq!(line, b"{\"index\":3,\"received\":9,\"sent_ns\":[1,2]}\n");
+        assert_eq!(line, b"{\"index\":3,\"received\":9,\"clock\":\"kernel\",\"sent_ns\":[1,2]}\n");
         assert_eq!(serde_json::from_slice::<Truth>(&line).unwrap(), Truth::from(row));
     }
 }

@@ -14,6 +14,8 @@ use tokio::time::Instant;
 mod timer;
 
 pub use timer::Timer;
+#[cfg(target_os = "linux")]
+pub use timer::TimerFd;
 
 /// A clock that can be waited for.
 pub trait Pacer: Clock + 'static {

@@ -6,7 +6,7 @@
 #[cfg(target_os = "linux")]
 mod machine {
     use std::io;
-    use std::os::fd::AsFd;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
     use rustix::time::{
         Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
@@ -14,6 +14,31 @@ mod machine {
     };
     use servemark_core::Stamp;
     use tokio::net::unix::pipe::Receiver;
+
+    /// A timer as the kernel has it, for whoever waits without a runtime: a descriptor that turns
+    /// readable when it fires.
+    #[derive(Debug)]
+    pub struct TimerFd(OwnedFd);
+
+    impl TimerFd {
+        /// A timer that is not armed.
+        pub fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
+        }
+
+        /// Lets it fire at `at` of the [`MachineClock`](crate::MachineClock), at once if that has
+        /// passed, and at no other time.
+        pub fn arm(&self, at: Stamp) {
+            arm(self.0.as_fd(), at);
+        }
+    }
+
+    impl AsFd for TimerFd {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
 
     /// Fires at an absolute time of the [`MachineClock`](crate::MachineClock).
     #[derive(Debug)]
@@ -26,25 +51,12 @@ mod machine {
     impl Timer {
         /// A timer that is not armed, on the runtime it is made in.
         pub fn new() -> io::Result<Self> {
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            Ok(Self { fd: Receiver::from_owned_fd_unchecked(fd)? })
+            Ok(Self { fd: Receiver::from_owned_fd_unchecked(TimerFd::new()?.0)? })
         }
 
         /// Lets it fire at `at`, at once if that has passed, and at no other time.
-        ///
-        /// # Panics
-        ///
-        /// Never: the system refuses only what is no timer.
         pub fn arm(&self, at: Stamp) {
-            let nanos = at.as_nanos().max(1);
-            let it_value = Timespec {
-                tv_sec: (nanos / 1_000_000_000).cast_signed(),
-                tv_nsec: (nanos % 1_000_000_000).cast_signed(),
-            };
-            let once = Itimerspec { it_interval: Timespec::default(), it_value };
-            timerfd_settime(self.fd.as_fd(), TimerfdTimerFlags::ABSTIME, &once)
-                .expect("the time is in range and the descriptor is a timer");
+            arm(self.fd.as_fd(), at);
         }
 
         /// Waits until it fires. It fails when the runtime shuts down.
@@ -57,6 +69,17 @@ mod machine {
                 }
             }
         }
+    }
+
+    fn arm(timer: BorrowedFd<'_>, at: Stamp) {
+        let nanos = at.as_nanos().max(1);
+        let it_value = Timespec {
+            tv_sec: (nanos / 1_000_000_000).cast_signed(),
+            tv_nsec: (nanos % 1_000_000_000).cast_signed(),
+        };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value };
+        timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &once)
+            .expect("the time is in range and the descriptor is a timer");
     }
 }
 
@@ -121,3 +144,5 @@ mod machine {
 }
 
 pub use machine::Timer;
+#[cfg(target_os = "linux")]
+pub use machine::TimerFd;

@@ -28,6 +28,11 @@ impl<P: Pacer> Alarm<P> {
         self.pacer.now()
     }
 
+    /// The clock that it goes by.
+    pub(crate) fn clock(&self) -> &P {
+        &self.pacer
+    }
+
     /// Waits until `due`; at once if it has passed.
     pub(crate) async fn until(&self, due: Stamp) {
         if due > self.now() {

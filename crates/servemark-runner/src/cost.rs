@@ -1,31 +1,141 @@
-//! What the client itself costs.
+//! What the client itself costs, and what it is kept from.
 
+use std::fs;
 use std::time::Duration;
 
-use servemark_core::{ClientCost, Clock, Stamp};
+use servemark_core::{ClientCost, Clock, ShardCost, Stamp};
 use servemark_pacer::thread_cpu_time;
 
-/// Measures the CPU time of the thread it is used on. The runner keeps all of its work on one
-/// thread, so this is the client's whole cost but for the writing of the run log.
+/// Measures what sending and reading costs on the thread it is used on. The writing of the run log
+/// and the preparation of requests have threads of their own, which do not count.
 #[derive(Debug)]
 pub struct CostMeter {
-    cpu: Duration,
-    wall: Stamp,
+    run: RunMeter,
+    thread: ThreadMeter,
 }
 
 impl CostMeter {
     /// Starts to measure the calling thread.
     pub fn start(clock: &dyn Clock) -> Self {
-        Self { cpu: thread_cpu_time(), wall: clock.now() }
+        Self { run: RunMeter::start(clock), thread: ThreadMeter::start() }
     }
 
     /// What the calling thread used since the start, if it is the thread that started.
     pub fn stop(self, clock: &dyn Clock) -> ClientCost {
-        let cpu = thread_cpu_time().saturating_sub(self.cpu);
-        ClientCost::new(nanos(cpu), nanos(clock.now().since(self.wall)))
+        let shard = self.thread.stop();
+        self.run.stop(clock, vec![shard])
     }
 }
 
-fn nanos(time: Duration) -> u64 {
+/// What the machine did meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct RunMeter {
+    since: Stamp,
+    stolen: Option<Duration>,
+}
+
+impl RunMeter {
+    pub(crate) fn start(clock: &dyn Clock) -> Self {
+        Self { since: clock.now(), stolen: stolen() }
+    }
+
+    /// The cost of threads of which each was measured by itself.
+    pub(crate) fn stop(self, clock: &dyn Clock, shards: Vec<ShardCost>) -> ClientCost {
+        let cpu_ns = shards.iter().map(|shard| shard.cpu_ns).sum();
+        let mut cost = ClientCost::new(cpu_ns, nanos(clock.now().since(self.since)));
+        cost.shards = shards;
+        cost.steal_ns = since(self.stolen, stolen()).map(nanos);
+        cost
+    }
+}
+
+/// What the calling thread did.
+#[derive(Debug)]
+pub(crate) struct ThreadMeter {
+    cpu: Duration,
+    switches: Option<u64>,
+    delay: Option<Duration>,
+}
+
+impl ThreadMeter {
+    pub(crate) fn start() -> Self {
+        Self { cpu: thread_cpu_time(), switches: switches(), delay: run_delay() }
+    }
+
+    pub(crate) fn stop(self) -> ShardCost {
+        let mut cost = ShardCost::default();
+        cost.cpu_ns = nanos(thread_cpu_time().saturating_sub(self.cpu));
+        cost.involuntary_switches =
+            switches().unwrap_or(0).saturating_sub(self.switches.unwrap_or(0));
+        cost.run_delay_ns = since(self.delay, run_delay()).map(nanos);
+        cost
+    }
+}
+
+/// How often the calling thread was taken off its core. Only Linux says so of a thread.
+fn switches() -> Option<u64> {
+    switches_in(&fs::read_to_string("/proc/thread-self/status").ok()?)
+}
+
+fn switches_in(status: &str) -> Option<u64> {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// For how long the calling thread could have run and no core was free.
+fn run_delay() -> Option<Duration> {
+    run_delay_in(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// The second of its numbers: time on a core, time waiting for one, and turns.
+fn run_delay_in(schedstat: &str) -> Option<Duration> {
+    Some(Duration::from_nanos(schedstat.split_whitespace().nth(1)?.parse().ok()?))
+}
+
+/// For how long the hypervisor gave to others what this machine's cores wanted.
+fn stolen() -> Option<Duration> {
+    let ticks = stolen_ticks_in(&fs::read_to_string("/proc/stat").ok()?)?;
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+/// The eighth number of the line for all cores: user, nice, system, idle, iowait, irq, softirq and
+/// then steal.
+fn stolen_ticks_in(stat: &str) -> Option<u64> {
+    let all_cores = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    all_cores.split_whitespace().nth(7)?.parse().ok()
+}
+
+fn since(before: Option<Duration>, after: Option<Duration>) -> Option<Duration> {
+    Some(after?.saturating_sub(before?))
+}
+
+pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files_are_read_where_they_say_it() {
+        let status = "Threads:\t3\nvoluntary_ctxt_switches:\t15\nnonvoluntary_ctxt_switches:\t7\n";
+        assert_eq!(switches_in(status), Some(7));
+        assert_eq!(run_delay_in("1000 250 12\n"), Some(Duration::from_nanos(250)));
+        let stat = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n";
+        assert_eq!(stolen_ticks_in(stat), Some(8));
+    }
+
+    #[test]
+    fn what_they_do_not_say_is_absent() {
+        assert_eq!(
+            (switches_in(""), run_delay_in("7"), stolen_ticks_in("cpu  1 2")),
+            (None, None, None)
+        );
+        assert_eq!(since(None, Some(Duration::ZERO)), None);
+    }
 }

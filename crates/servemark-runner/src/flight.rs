@@ -11,12 +11,12 @@ use servemark_core::{
 };
 use servemark_pacer::Pacer;
 
+use crate::Stop;
 use crate::alarm::Alarm;
 use crate::conversation::{Conversation, Turn};
 use crate::gate::Pass;
 use crate::look_ahead::{Prepared, prepare};
-use crate::observer::Observed;
-use crate::{Stop, StopSignal};
+use crate::orders::Orders;
 
 /// How a request that was sent ended.
 pub(crate) type Outcome = Result<(), RequestError>;
@@ -26,10 +26,8 @@ pub(crate) struct Flight<T, P> {
     pub(crate) transport: Arc<T>,
     pub(crate) sessions: Arc<[Session]>,
     pub(crate) phase: Phase,
-    pub(crate) echo_reasoning: bool,
     pub(crate) alarm: Rc<Alarm<P>>,
-    pub(crate) stop: StopSignal,
-    pub(crate) observer: Observed,
+    pub(crate) orders: Orders,
 }
 
 /// A session that may go.
@@ -57,7 +55,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     pub(crate) async fn fly(self: Rc<Self>, departure: Departure<Prepared<T>>) -> Vec<Outcome> {
         let Departure { index, due, pass: _pass, granted, call } = departure;
         let session = &self.sessions[index];
-        let mut conversation = Conversation::of(session, self.echo_reasoning);
+        let mut conversation = Conversation::of(session, self.orders.echo_reasoning);
         let recorder = Recorder::new(index, self.phase, &session.first, due);
         let mut recorder = recorder.of_turn(0, conversation.follow_ups());
         recorder.granted(granted);
@@ -85,10 +83,14 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
             Ok(sample) => prepare(&self.transport, sample).await,
             Err(error) => Err(error),
         };
+        let departure = async {
+            self.alarm.until(due).await;
+            self.orders.room(self.alarm.clock()).await;
+        };
         tokio::select! {
             biased;
-            () = self.stop.reached(Stop::Drain) => return None,
-            () = self.alarm.until(due) => {}
+            () = self.orders.stop.reached(Stop::Drain) => return None,
+            () = departure => {}
         }
         recorder.granted(self.alarm.now());
         Some(Request { recorder, call })
@@ -96,7 +98,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
 
     async fn exchange(&self, request: Request<Prepared<T>>) -> RequestRecord {
         let Request { mut recorder, call } = request;
-        self.observer.0.started(self.phase);
+        self.orders.observer.0.started(self.phase);
         let outcome = match call {
             Ok(call) => self.carry(call, &mut recorder).await,
             Err(error) => Err(error),
@@ -106,7 +108,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
 
     fn land(&self, record: RequestRecord) -> Outcome {
         let outcome = record.outcome.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.observer.0.finished(record);
+        self.orders.observer.0.finished(record);
         outcome
     }
 
@@ -116,14 +118,14 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
         let mut work = pin!(self.transport.execute(call, recorder));
-        let mut stop = pin!(self.stop.reached(Stop::Now));
+        let mut stop = pin!(self.orders.stop.reached(Stop::Now));
         let mut listening = false;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
                 return Poll::Ready(outcome);
             }
             // This runs once per chunk. Having asked to be woken, it is enough to look.
-            if std::mem::replace(&mut listening, true) && !self.stop.is(Stop::Now) {
+            if std::mem::replace(&mut listening, true) && !self.orders.stop.is(Stop::Now) {
                 return Poll::Pending;
             }
             stop.as_mut().poll(cx).map(|()| Err(cancelled()))

@@ -6,18 +6,27 @@
 //! through a [`Transport`](servemark_core::Transport) and what it learns goes to an [`Observer`].
 
 mod alarm;
+mod backlog;
 mod conversation;
 mod cost;
+mod fleet;
 mod flight;
 mod gate;
 mod load;
 mod look_ahead;
 mod observer;
+mod orders;
+mod pace;
 mod runner;
+mod share;
+mod start;
 mod stop;
 
+pub use backlog::Backlog;
 pub use cost::CostMeter;
+pub use fleet::{Fleet, Measured};
 pub use load::{LoadSpec, LookAheadSpec, SessionSpec, WarmupSpec};
 pub use observer::{Collector, Observer};
 pub use runner::Runner;
+pub use share::Share;
 pub use stop::{Stop, StopHandle, StopSignal};

@@ -1,6 +1,7 @@
 //! How much to send, and how.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use servemark_schedule::{AdapterSpec, ArrivalSpec};
@@ -24,6 +25,9 @@ pub struct LoadSpec {
     /// How much is prepared ahead of its time.
     #[serde(default)]
     pub look_ahead: LookAheadSpec,
+    /// How many threads send and read; without a number, as many as [`shards`](Self::shards) finds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<NonZeroUsize>,
 }
 
 impl LoadSpec {
@@ -36,9 +40,56 @@ impl LoadSpec {
             adapters: None,
             sessions: SessionSpec::default(),
             look_ahead: LookAheadSpec::default(),
+            shards: None,
         }
     }
+
+    /// How many shards send so many sessions where there are so many cores for them.
+    ///
+    /// If the plan does not say: one for each thousand streams that may be
+    /// open at once, and no more than cores. Those are all sessions, or what the limit lets
+    /// through, or what arrives within a minute.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    ///
+    /// use servemark_runner::LoadSpec;
+    /// use servemark_schedule::ArrivalSpec;
+    ///
+    /// let four = NonZeroUsize::new(4).unwrap();
+    /// let burst = LoadSpec::new(ArrivalSpec::Burst);
+    /// let shards = [1_000, 2_500, 100_000].map(|sessions| burst.shards(sessions, four).get());
+    /// assert_eq!(shards, [1, 3, 4]);
+    /// let slow = LoadSpec::new(ArrivalSpec::at_rate(10.0)?);
+    /// assert_eq!(slow.shards(100_000, four).get(), 1);
+    /// # Ok::<(), servemark_schedule::ScheduleError>(())
+    /// ```
+    pub fn shards(&self, sessions: usize, cores: NonZeroUsize) -> NonZeroUsize {
+        let shards = self.shards.unwrap_or_else(|| {
+            let shards = self.streams(sessions).div_ceil(STREAMS_PER_SHARD);
+            NonZeroUsize::new(shards).unwrap_or(NonZeroUsize::MIN).min(cores)
+        });
+        // One without a session would have nothing to do.
+        NonZeroUsize::new(sessions).map_or(NonZeroUsize::MIN, |sessions| shards.min(sessions))
+    }
+
+    /// How many streams may be open at once.
+    #[expect(clippy::cast_sign_loss, reason = "a rate is positive")]
+    fn streams(&self, sessions: usize) -> usize {
+        let limit = self.max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
+        let arriving = self
+            .arrivals
+            .mean_rate()
+            .map_or(f64::INFINITY, |rate| (rate * LONG_ANSWER.as_secs_f64()).ceil());
+        sessions.min(limit).min(arriving as usize)
+    }
 }
+
+/// What a core reads without trouble at fifty tokens a second each, with a margin of four or so.
+const STREAMS_PER_SHARD: usize = 1_000;
+
+/// An answer of three thousand tokens at fifty a second.
+const LONG_ANSWER: Duration = Duration::from_secs(60);
 
 /// How the turns of a session are put.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]

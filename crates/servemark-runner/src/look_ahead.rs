@@ -1,6 +1,8 @@
 //! Prepares requests before they are due, on a thread that has nothing else to do.
 
 use std::collections::VecDeque;
+use std::iter::StepBy;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,8 +10,8 @@ use servemark_core::{ErrorKind, RequestError, Sample, Session, Transport};
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
-use crate::LookAheadSpec;
 use crate::conversation::Conversation;
+use crate::{LookAheadSpec, Share};
 
 /// What became of a sample that was prepared.
 pub(crate) type Prepared<T> = Result<<T as Transport>::Prepared, RequestError>;
@@ -36,8 +38,8 @@ struct Shop<T: Transport> {
 struct Shelf<C> {
     calls: VecDeque<(C, usize)>,
     bytes: usize,
-    /// How many sessions' openings were begun.
-    begun: usize,
+    /// The sessions whose openings are not begun.
+    to_begin: StepBy<Range<usize>>,
     /// Whether somebody makes calls.
     busy: bool,
     /// Whether nobody will take any more.
@@ -45,10 +47,18 @@ struct Shelf<C> {
 }
 
 impl<T: Transport> LookAhead<T> {
-    pub(crate) fn new(transport: Arc<T>, sessions: Arc<[Session]>, most: LookAheadSpec) -> Self {
-        let shelf =
-            Shelf { calls: VecDeque::new(), bytes: 0, begun: 0, busy: false, closed: false };
-        let shelf = Mutex::new(shelf);
+    /// For a part of the sessions. What `most` allows is allowed to all parts together.
+    pub(crate) fn new(
+        transport: Arc<T>,
+        sessions: Arc<[Session]>,
+        share: Share,
+        most: LookAheadSpec,
+    ) -> Self {
+        let most =
+            LookAheadSpec { calls: share.of_bound(most.calls), bytes: share.of_bound(most.bytes) };
+        let to_begin = share.indices(sessions.len());
+        let (calls, bytes) = (VecDeque::new(), 0);
+        let shelf = Mutex::new(Shelf { calls, bytes, to_begin, busy: false, closed: false });
         Self { shop: Arc::new(Shop { transport, sessions, most, shelf, made: Notify::new() }) }
     }
 
@@ -116,9 +126,8 @@ impl<T: Transport> Shop<T> {
     fn begin(&self) -> Option<&Session> {
         let mut shelf = self.shelf();
         shelf.busy = self.wants(&shelf, 1);
-        let session = self.sessions.get(shelf.begun).filter(|_| shelf.busy)?;
-        shelf.begun += 1;
-        Some(session)
+        let index = if shelf.busy { shelf.to_begin.next() } else { None };
+        index.map(|index| &self.sessions[index])
     }
 
     fn put(&self, call: Prepared<T>) {
@@ -134,7 +143,7 @@ impl<T: Transport> Shop<T> {
         let most = self.most;
         let has_room = shelf.calls.len() < most.calls.get().div_ceil(part)
             && shelf.bytes < most.bytes.get().div_ceil(part);
-        !shelf.closed && shelf.begun < self.sessions.len() && (has_room || shelf.calls.is_empty())
+        !shelf.closed && shelf.to_begin.len() > 0 && (has_room || shelf.calls.is_empty())
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf<Prepared<T>>> {

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use servemark_core::{Phase, RequestRecord};
 
+use crate::Backlog;
+
 /// Told of every request as it starts and as it ends.
 ///
-/// Both calls come from the thread that measures, so an implementation hands the record on and
+/// The calls come from the threads that measure, so an implementation hands the record on and
 /// returns: to a channel, a list, a counter.
 pub trait Observer: Send + Sync + 'static {
     /// A request passed the gate.
@@ -17,6 +19,11 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A request is over, well or not.
     fn finished(&self, record: RequestRecord);
+
+    /// How far the keeping of records is behind, if that may hold up what is to be sent.
+    fn backlog(&self) -> Option<&Backlog> {
+        None
+    }
 }
 
 /// An observer that debugs as its trait.

@@ -1,47 +1,75 @@
 //! The loop that sends.
 
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_core::{Phase, RequestError, Sample, Session, Stamp, Transport};
+use servemark_core::{Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::alarm::Alarm;
+use crate::cost::{RunMeter, ThreadMeter};
 use crate::flight::{Departure, Flight, Outcome};
-use crate::gate::{Gate, Pass};
+use crate::gate::Pass;
 use crate::look_ahead::LookAhead;
-use crate::observer::Observed;
-use crate::{LoadSpec, LookAheadSpec, Observer, Stop, StopSignal, WarmupSpec};
+use crate::orders::Orders;
+use crate::pace::Pace;
+use crate::start::Start;
+use crate::{LoadSpec, Observer, Share, Stop, StopSignal, WarmupSpec};
 
 /// Sends requests when they are due and tells an [`Observer`] what came of each.
 ///
 /// All of it happens on the thread that calls: sessions are tasks of a local set, so a stamp is
-/// never taken on one core and looked at on another.
+/// never taken on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
+/// each of several threads.
 #[derive(Debug)]
 pub struct Runner<P> {
     alarm: Rc<Alarm<P>>,
-    gate: Gate,
-    look_ahead: LookAheadSpec,
-    echo_reasoning: bool,
-    stop: StopSignal,
-    observer: Observed,
+    orders: Orders,
+}
+
+/// What is to be sent, and which part of it.
+pub(crate) struct Work<'a, T> {
+    pub(crate) transport: &'a Arc<T>,
+    pub(crate) sessions: &'a Arc<[Session]>,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) share: Share,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    /// How each request that was sent ended.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// What that cost.
+    pub(crate) cost: ShardCost,
+    /// When it started.
+    pub(crate) since: RunMeter,
 }
 
 impl<P: Pacer> Runner<P> {
     /// A runner for `load`. Its schedule is given with the sessions, because both are drawn from
     /// one random state.
     pub fn new(pacer: P, load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
-        Self {
-            alarm: Rc::new(Alarm::new(pacer)),
-            gate: Gate::new(load.max_concurrency),
-            look_ahead: load.look_ahead,
-            echo_reasoning: load.sessions.echo_reasoning,
-            stop,
-            observer: Observed(observer),
-        }
+        Self::under(pacer, Orders::new(load, observer, stop))
+    }
+
+    /// One of the runners of a run.
+    pub(crate) fn under(pacer: P, orders: Orders) -> Self {
+        Self { alarm: Rc::new(Alarm::new(pacer)), orders }
+    }
+
+    /// What it has in common with the other runners of its run.
+    pub(crate) fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// The clock that it goes by.
+    pub(crate) fn clock(&self) -> &P {
+        self.alarm.clock()
     }
 
     /// The time on this runner's clock.
@@ -68,7 +96,7 @@ impl<P: Pacer> Runner<P> {
         copy.output_tokens = copy.output_tokens.min(warmup.most_output_tokens);
         let copies: Arc<[Session]> = vec![Session::from(copy); warmup.requests].into();
         let at_once = Schedule::burst(copies.len());
-        self.send(transport, Phase::Warmup, &copies, &at_once).await
+        self.alone(transport, Phase::Warmup, &copies, &at_once).await
     }
 
     /// Opens every session when the schedule says, sends each later turn when its pause after the
@@ -86,42 +114,68 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Result<(), RequestError>> {
-        self.send(transport, Phase::Measure, sessions, schedule).await
+        self.alone(transport, Phase::Measure, sessions, schedule).await
     }
 
-    async fn send<T: Transport>(
+    async fn alone<T: Transport>(
         &self,
         transport: &Arc<T>,
         phase: Phase,
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Outcome> {
-        let flight = Rc::new(self.flight(transport, phase, sessions));
+        let work = Work { transport, sessions, schedule, share: Share::WHOLE };
+        let sent = self.send(phase, work, Start::AtOnce).await;
+        sent.expect("nobody else can fail to start").outcomes
+    }
+
+    /// Does its part of the work. It fails if another shard cannot start; nothing is sent then.
+    pub(crate) async fn send<T: Transport>(
+        &self,
+        phase: Phase,
+        work: Work<'_, T>,
+        start: Start<'_>,
+    ) -> io::Result<Sent> {
         let sending = async {
             tokio::select! {
                 biased;
                 never = self.alarm.keep() => match never {},
-                outcomes = self.open(flight, schedule) => outcomes,
+                sent = self.open(phase, work, start) => sent,
             }
         };
         LocalSet::new().run_until(sending).await
     }
 
-    /// Lets each session go when it is due. The gate is first come, first served, so one that
-    /// waits there holds up only those who would wait behind it.
     async fn open<T: Transport>(
         &self,
-        flight: Rc<Flight<T, P>>,
-        schedule: &Schedule,
-    ) -> Vec<Outcome> {
-        let (transport, sessions) = (Arc::clone(&flight.transport), Arc::clone(&flight.sessions));
-        let calls = LookAhead::new(transport, sessions, self.look_ahead);
-        let mut tasks = JoinSet::new();
+        phase: Phase,
+        work: Work<'_, T>,
+        start: Start<'_>,
+    ) -> io::Result<Sent> {
+        let (transport, sessions) = (Arc::clone(work.transport), Arc::clone(work.sessions));
+        let calls = LookAhead::new(transport, sessions, work.share, self.orders.look_ahead);
         calls.full().await;
-        let start = self.now();
-        for (index, offset) in schedule.iter().enumerate() {
+        let start = start.agree(self.clock()).await?;
+        let (since, thread) = (RunMeter::start(self.clock()), ThreadMeter::start());
+        let outcomes = self.depart(phase, &work, &calls, start).await;
+        Ok(Sent { outcomes, cost: thread.stop(), since })
+    }
+
+    /// Lets each session go when it is due. The gate is first come, first served, so one that
+    /// waits there holds up only those who would wait behind it.
+    async fn depart<T: Transport>(
+        &self,
+        phase: Phase,
+        work: &Work<'_, T>,
+        calls: &LookAhead<T>,
+        start: Stamp,
+    ) -> Vec<Outcome> {
+        let Work { schedule, share, .. } = *work;
+        let flight = Rc::new(self.flight(phase, work));
+        let (mut tasks, mut pace) = (JoinSet::new(), Pace::of(schedule, share, start));
+        for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
-            let Some(pass) = self.pass(due).await else { break };
+            let Some(pass) = self.pass(pace.wake(due)).await else { break };
             let granted = self.now();
             let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
@@ -135,29 +189,23 @@ impl<P: Pacer> Runner<P> {
     async fn pass(&self, due: Stamp) -> Option<Pass> {
         let pass = async {
             self.alarm.until(due).await;
-            self.gate.pass().await
+            self.orders.room(self.clock()).await;
+            self.orders.gate.pass().await
         };
         tokio::select! {
             biased;
-            () = self.stop.reached(Stop::Drain) => None,
+            () = self.orders.stop.reached(Stop::Drain) => None,
             pass = pass => Some(pass),
         }
     }
 
-    fn flight<T: Transport>(
-        &self,
-        transport: &Arc<T>,
-        phase: Phase,
-        sessions: &Arc<[Session]>,
-    ) -> Flight<T, P> {
+    fn flight<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> Flight<T, P> {
         Flight {
-            transport: Arc::clone(transport),
-            sessions: Arc::clone(sessions),
+            transport: Arc::clone(work.transport),
+            sessions: Arc::clone(work.sessions),
             phase,
-            echo_reasoning: self.echo_reasoning,
             alarm: Rc::clone(&self.alarm),
-            stop: self.stop.clone(),
-            observer: self.observer.clone(),
+            orders: self.orders.clone(),
         }
     }
 }

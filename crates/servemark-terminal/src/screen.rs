@@ -47,7 +47,7 @@ impl Screen {
 impl Audience for Screen {
     fn tell(&self, news: &News<'_>) {
         match news {
-            News::Measuring { requests } => self.measure(*requests),
+            News::Measuring { requests, .. } => self.measure(*requests),
             News::Measured => drop(lock(&self.ticker).take()),
             _ => complain(&news.to_string()),
         }

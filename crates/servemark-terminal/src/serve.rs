@@ -69,6 +69,12 @@ pub(crate) fn keep(
     if let Some(error) = &run.run_log_error {
         bail!("{error:#}; the report above is whole and the file is not");
     }
+    if run.lost_shards > 0 {
+        bail!(
+            "{} of the threads that send died; the report lacks what was theirs",
+            run.lost_shards
+        );
+    }
     if let Some(path) = &run.run_log {
         screen::complain(&format!("Run log: {}", path.display()));
     }

@@ -23,8 +23,8 @@ pub(crate) async fn ask(
 ) -> Footer {
     let mut footer = Footer::default();
     footer.ended = measured.ended;
+    footer.interrupted = context.stop.signal().is(Stop::Drain) || measured.lost_shards > 0;
     footer.client = Some(measured.cost);
-    footer.interrupted = context.stop.signal().is(Stop::Drain);
     footer.truth = load.by_turn(server.take_truth());
     let info = server.info(plan, context).await;
     footer.server_info = info.as_ref().map(|info| info.value().clone());

@@ -1,6 +1,7 @@
 //! Who watches a run, and what they are told.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -92,6 +93,13 @@ pub enum News<'a> {
     Measuring {
         /// How many requests it has.
         requests: usize,
+        /// How many threads send and read them.
+        shards: NonZeroUsize,
+    },
+    /// A thread that sent and read died.
+    ShardLost {
+        /// Which, from zero.
+        shard: usize,
     },
     /// The measurement is over.
     Measured,
@@ -196,7 +204,17 @@ impl fmt::Display for News<'_> {
             Self::Replaying { dataset, sessions, slowdown } => {
                 replaying(f, dataset, *sessions, *slowdown)
             }
-            Self::Measuring { requests } => write!(f, "Measuring {requests} requests."),
+            Self::Measuring { requests, shards: NonZeroUsize::MIN } => {
+                write!(f, "Measuring {requests} requests.")
+            }
+            Self::Measuring { requests, shards } => {
+                write!(f, "Measuring {requests} requests on {shards} threads.")
+            }
+            Self::ShardLost { shard } => write!(
+                f,
+                "Thread {shard} of those that send died: what it had in flight or still to send \
+                 is not in the report."
+            ),
             Self::Measured => f.write_str("Measured."),
             Self::Stopping { level: Stop::Now, in_flight } => {
                 write!(f, "Giving up {in_flight} requests in flight.")

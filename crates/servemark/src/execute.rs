@@ -22,6 +22,9 @@ pub struct Run {
     pub run_log: Option<PathBuf>,
     /// What kept the file from being whole. The log in memory is.
     pub run_log_error: Option<RunLogError>,
+    /// How many of the threads that send and read died. The log lacks what was theirs, and says
+    /// that the run was interrupted.
+    pub lost_shards: usize,
 }
 
 /// Runs a plan, from waiting for the server to the closed run log, on a runtime of its own on the
@@ -51,12 +54,12 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };
     let measured = stage.perform(clock, &journal).await?;
-    let closing = journal.close();
+    let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
     footer.arrival_clock = afterwards::arrival_clock(&closing.records);
     footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing.records);
     let (log, run_log_error) = closing.finish(footer);
-    Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error })
+    Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
 }
 
 /// Waits for the server and asks it what the plan does not say.

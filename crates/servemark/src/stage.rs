@@ -1,13 +1,16 @@
 //! Everything between the drawn load and the last answer.
 
+use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use servemark_backends::{BackendSpec, WireBackend};
-use servemark_client::{ClientError, HttpTransport};
+use servemark_client::HttpTransport;
 use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
-use servemark_runner::{CostMeter, Runner};
+use servemark_runner::{self as runner, Fleet, Runner, Share};
 use servemark_schedule::ArrivalSpec;
 
 use crate::audience::News;
@@ -32,6 +35,8 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Measured {
     /// What it cost the client.
     pub(crate) cost: ClientCost,
+    /// How many of its threads died.
+    pub(crate) lost_shards: usize,
     /// When it was.
     pub(crate) ended: Stamp,
 }
@@ -53,10 +58,14 @@ impl Stage<'_> {
         let profile = self.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
         self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
-        let cost = self.measure(clock, &runner, &transport).await;
+        let measured = self.measure(&runner, &transport, clock).await;
         let ended = clock.now();
         profilers.stop().await;
-        Ok(Measured { cost, ended })
+        let runner::Measured { cost, lost, .. } = measured.map_err(ExecuteError::Machine)?;
+        for share in &lost {
+            self.context.tell(&News::ShardLost { shard: share.shard() });
+        }
+        Ok(Measured { cost, lost_shards: lost.len(), ended })
     }
 
     /// The route for the model that is served. How long the prompt of a later turn is, only the
@@ -77,10 +86,7 @@ impl Stage<'_> {
         self.flush_cache().await?;
         runner.wait(self.plan.control.settle).await;
         profilers.start().await;
-        if let Some(connections) = server::connections(self.plan) {
-            let opened = transport.preconnect(connections).await;
-            self.missed("open connections ahead of the measurement", &opened);
-        }
+        self.ahead().open(transport, Share::first_of(self.shards())).await;
         self.server.take_truth();
         Ok(())
     }
@@ -118,30 +124,66 @@ impl Stage<'_> {
 
     async fn measure(
         &self,
-        clock: MonotonicClock,
-        runner: &Runner<SystemPacer>,
+        lead: &Runner<SystemPacer>,
         transport: &Transport,
-    ) -> ClientCost {
+        clock: MonotonicClock,
+    ) -> io::Result<runner::Measured> {
         let Load { sessions, schedule } = self.load;
         if let ArrivalSpec::Trace { slowdown } = self.plan.load.arrivals {
             let (dataset, slowdown) = (&self.plan.workload.dataset, slowdown.factor());
             self.context.tell(&News::Replaying { dataset, sessions: sessions.len(), slowdown });
         }
-        self.context.tell(&News::Measuring { requests: self.load.requests() });
+        let (requests, shards) = (self.load.requests(), self.shards());
+        self.context.tell(&News::Measuring { requests, shards });
         self.context.live.measure(true);
-        let meter = CostMeter::start(&clock);
-        runner.measure(transport, sessions, schedule).await;
-        let cost = meter.stop(&clock);
+        let fleet = Fleet::new(lead, shards);
+        let enlist = self.enlist(transport, clock);
+        let measured = fleet.measure(transport, sessions, schedule, enlist).await;
         self.context.live.measure(false);
         self.context.tell(&News::Measured);
-        cost
+        measured
     }
 
-    /// Tells of something that the run can do without. Says whether it worked.
-    fn missed(&self, what: &'static str, done: &Result<(), ClientError>) -> bool {
-        if let Err(error) = done {
+    /// How many threads send and read. The simulator has a core of its own.
+    fn shards(&self) -> NonZeroUsize {
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
+        let cores = cores - usize::from(self.server.is_simulated());
+        let cores = NonZeroUsize::new(cores).unwrap_or(NonZeroUsize::MIN);
+        self.plan.load.shards(self.load.sessions.len(), cores)
+    }
+
+    /// What gives every other shard its timer, and connections that are open.
+    fn enlist(
+        &self,
+        transport: &Transport,
+        clock: MonotonicClock,
+    ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Transport)> + Send + Sync + use<> {
+        let (ahead, transport) = (self.ahead(), Arc::clone(transport));
+        async move |share| {
+            let own = Arc::new(transport.for_shard());
+            ahead.open(&own, share).await;
+            Ok((SystemPacer::new(clock)?, own))
+        }
+    }
+
+    fn ahead(&self) -> Ahead {
+        Ahead { connections: server::connections(self.plan), context: self.context.clone() }
+    }
+}
+
+/// The connections that are open before they are used, if the plan says how many.
+struct Ahead {
+    connections: Option<usize>,
+    context: RunContext,
+}
+
+impl Ahead {
+    /// Opens a shard's part of them. The run can do without.
+    async fn open(&self, transport: &Transport, share: Share) {
+        let Some(connections) = self.connections else { return };
+        if let Err(error) = transport.preconnect(share.of(connections)).await {
+            let what = "open connections ahead of the measurement";
             self.context.tell(&News::Missed { what, reason: error.to_string() });
         }
-        done.is_ok()
     }
 }

@@ -53,7 +53,9 @@ fn ctrl_c_writes_the_truth_and_is_a_success() {
 
 #[test]
 fn flags_reach_the_server() {
-    let (mut child, addr) = start(&["--ttft-ms=0", "--itl-ms=0", "--model=m", "--fault=no-done"]);
+    let own = ["--ttft-ms=0", "--itl-ms=0", "--model=m", "--fault=no-done"];
+    let cost = ["--threads=2", "--spin", "--pieces-per-write=8"];
+    let (mut child, addr) = start(&[&own[..], &cost].concat());
     let answer = complete(&addr);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -73,6 +75,7 @@ fn bad_flags_are_usage_errors() {
     check_usage_error(&["--fault", "cut/3"], "expected cut@CHUNK[/EVERY]");
     check_usage_error(&["--ttft-ms", "soon"], "is not a duration");
     check_usage_error(&["--tokens-per-chunk", "0"], "--tokens-per-chunk");
+    check_usage_error(&["--threads", "0"], "--threads");
     check_usage_error(&["--tftt-ms", "5"], "--ttft-ms");
 }
 

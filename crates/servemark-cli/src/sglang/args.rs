@@ -22,7 +22,7 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
-pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, SimulatorArgs};
+pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, ShardArgs, SimulatorArgs};
 pub(crate) use self::own::{parse_layout, parse_verdict};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
@@ -60,6 +60,8 @@ pub(super) struct SglangArgs {
     client: ClientArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
+    #[command(flatten)]
+    pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
     #[command(flatten)]

@@ -15,12 +15,14 @@ use crate::error::CliError;
 /// Arrivals, limit, warm-up and sessions.
 pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
-    let SglangArgs { load: args, sessions, .. } = args;
+    let SglangArgs { load: args, shards, sessions, .. } = args;
     // Zero is no limit, because it is none to SGLang.
     let limit: Option<usize> = some_at_least("--max-concurrency", 0, args.max_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
     load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
     load.adapters = adapters(args)?;
+    let shards: Option<usize> = some_at_least("--shards", 1, shards.shards)?;
+    load.shards = shards.and_then(NonZeroUsize::new);
     load.sessions.echo_reasoning = sessions.echo_reasoning;
     load.sessions.header = sessions.session_header.as_deref().map(header_name).transpose()?;
     Ok(load)

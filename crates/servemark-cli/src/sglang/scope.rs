@@ -387,7 +387,7 @@ const SCOPES: &[Scope] = &[
     Scope {
         flags: &["--rust-worker-threads"],
         in_use: |_| false,
-        when: "here: this client sends and reads on one thread and reports how busy it was",
+        when: "here: --shards says how many threads send and read",
         owner: Owner::Peer,
     },
 ];

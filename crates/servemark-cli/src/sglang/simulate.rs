@@ -22,8 +22,9 @@ fn pair(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or_else(|| {
         format!("expected KEY=VALUE, such as ttft=200ms, got {}", python::repr(text))
     })?;
-    let number = serde_json::from_str(value).ok().filter(Value::is_number);
-    Ok((key.to_owned(), number.unwrap_or_else(|| value.into())))
+    let is_bare = |value: &Value| value.is_number() || value.is_boolean();
+    let bare = serde_json::from_str(value).ok().filter(is_bare);
+    Ok((key.to_owned(), bare.unwrap_or_else(|| value.into())))
 }
 
 /// The simulator that was asked for, with its faults and under the model's name.
@@ -72,10 +73,12 @@ mod tests {
 
     #[test]
     fn pairs_are_the_keys_of_the_simulator() {
-        let spec = parse_simulator("ttft=200ms, itl=20,tokens_per_chunk=4,model=tiny").unwrap();
+        let spec = parse_simulator("ttft=200ms, itl=20,tokens_per_chunk=4,model=tiny,spin=true");
+        let spec = spec.unwrap();
         assert_eq!(spec.ttft, Duration::from_millis(200));
         assert_eq!(spec.itl, Duration::from_millis(20));
         assert_eq!((spec.tokens_per_chunk.get(), spec.model.as_str()), (4, "tiny"));
+        assert!(spec.spin);
     }
 
     #[test]

@@ -390,7 +390,7 @@ fn what_is_made_of_the_run() {
 #[test]
 fn the_simulator_alone() {
     insta::assert_snapshot!(differences("--simulate"), @r#"
-    .server.simulated = {"listen":"127.0.0.1:0","ttft":50.0,"itl":10.0,"tokens_per_chunk":1,"jitter":0.0,"seed":0,"model":"mock","output_tokens":null,"accept_length":null,"faults":[],"keep_requests":0}
+    .server.simulated = {"listen":"127.0.0.1:0","ttft":50.0,"itl":10.0,"tokens_per_chunk":1,"pieces_per_write":1,"jitter":0.0,"seed":0,"model":"mock","output_tokens":null,"accept_length":null,"faults":[],"keep_requests":0,"threads":1,"spin":false}
     .server.at is gone
     .wire.model = "mock"
     .model.name = "mock"
@@ -419,7 +419,7 @@ fn the_simulator_as_the_user_wants_it() {
     let line = "--simulate ttft=200ms,itl=20ms --simulate-fault status:503/10 --simulate-fault \
                 cut@5/7 --backend vllm-chat --model tiny --num-prompts 5 --request-rate inf";
     insta::assert_snapshot!(differences(line), @r#"
-    .server.simulated = {"listen":"127.0.0.1:0","ttft":200.0,"itl":20.0,"tokens_per_chunk":1,"jitter":0.0,"seed":0,"model":"tiny","output_tokens":null,"accept_length":null,"faults":["status:503/10","cut@5/7"],"keep_requests":0}
+    .server.simulated = {"listen":"127.0.0.1:0","ttft":200.0,"itl":20.0,"tokens_per_chunk":1,"pieces_per_write":1,"jitter":0.0,"seed":0,"model":"tiny","output_tokens":null,"accept_length":null,"faults":["status:503/10","cut@5/7"],"keep_requests":0,"threads":1,"spin":false}
     .server.at is gone
     .backend = "vllm-chat"
     .wire.route = "chat"
@@ -505,6 +505,11 @@ fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
         ["--cache-report has no effect beyond sglang, sglang-native, sglang-oai and \
           sglang-oai-chat, whose servers tell of their cache"]
     );
+}
+
+#[test]
+fn how_many_threads_send() {
+    assert_eq!(differences("--shards 4"), ".load.shards = 4");
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn numbers_that_cannot_be() {
     refuses("--num-prompts=-3", "--num-prompts must be 1 or more, not -3");
     refuses("--max-concurrency -1", "--max-concurrency must be 0 or more, not -1");
     refuses("--warmup-requests -1", "--warmup-requests must be 0 or more, not -1");
+    refuses("--shards 0", "--shards must be 1 or more, not 0");
     refuses("--seed -1", "--seed must be 0 or more, not -1");
     refuses("--seed 4294967296", "--seed is too large: 4294967296");
     refuses("--port 65536", "--port is too large: 65536");
@@ -203,8 +204,7 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
         &[
             "--rust-client has no effect here: this client is compiled already, for every backend \
              and data set",
-            "--rust-worker-threads has no effect here: this client sends and reads on one thread \
-             and reports how busy it was",
+            "--rust-worker-threads has no effect here: --shards says how many threads send and read",
         ],
     );
     warns(

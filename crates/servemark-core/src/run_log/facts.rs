@@ -116,7 +116,7 @@ impl RunFacts {
 pub struct Footer {
     /// When the last request of the measurement was done.
     pub ended: Stamp,
-    /// Whether the user stopped the run before its plan was through.
+    /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
     /// By whose clock the arrivals of the measurement are known: the weakest of all requests that
     /// got an answer.
@@ -158,7 +158,8 @@ pub struct ClientCost {
     /// all cores together; absent where the system does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
-    /// Nanoseconds for which those threads waited for the writer of the run log.
+    /// Nanoseconds for which requests could not be sent because the writer of the run log was too
+    /// far behind, all requests together.
     #[serde(skip_serializing_if = "is_default")]
     pub log_wait_ns: u64,
 }

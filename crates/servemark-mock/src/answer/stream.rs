@@ -80,11 +80,18 @@ impl Stream {
         self.pieces as usize
     }
 
+    pub(super) fn next_pieces(&self) -> usize {
+        match self.stage {
+            Stage::Head | Stage::Tail => 0,
+            Stage::Pieces => (self.group_end() - self.told) as usize,
+        }
+    }
+
     pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
         self.events.clear();
         match self.stage {
             Stage::Head => self.head(out),
-            Stage::Pieces => self.next_pieces(out),
+            Stage::Pieces => self.group(out),
             Stage::Tail => self.tail(out),
         }
     }
@@ -97,7 +104,7 @@ impl Stream {
         Step::default()
     }
 
-    fn next_pieces(&mut self, out: &mut Vec<u8>) -> Step {
+    fn group(&mut self, out: &mut Vec<u8>) -> Step {
         let mut step = Step::default();
         let until = self.group_end();
         while self.told < until.min(self.pieces) && step.end.is_none() {

@@ -105,10 +105,9 @@ pub(crate) struct RequestParser {
 }
 
 impl RequestParser {
-    /// Where to read to. There is always room in it.
-    pub(crate) fn buffer(&mut self) -> &mut BytesMut {
-        self.buffer.reserve(READ_AT_LEAST);
-        &mut self.buffer
+    /// Takes the next bytes of the connection.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
     }
 
     pub(crate) fn next(&mut self) -> Result<Parsed, Refusal> {
@@ -116,6 +115,10 @@ impl RequestParser {
         let Some((head, length)) = self.take_head()? else { return Ok(Parsed::More) };
         if self.buffer.len() >= length {
             let body = self.buffer.split_to(length).freeze();
+            if self.buffer.is_empty() {
+                // The body alone keeps the memory; a connection that waits has none.
+                self.buffer = BytesMut::new();
+            }
             return Ok(Parsed::Request(Request { head, body }));
         }
         self.buffer.reserve(length - self.buffer.len());
@@ -142,7 +145,6 @@ impl RequestParser {
     }
 }
 
-const READ_AT_LEAST: usize = 4096;
 const LONGEST_HEAD: usize = 64 << 10;
 const LONGEST_BODY: usize = 256 << 20;
 
@@ -154,7 +156,7 @@ mod tests {
 
     fn parser(bytes: &str) -> RequestParser {
         let mut parser = RequestParser::default();
-        parser.buffer().extend_from_slice(bytes.as_bytes());
+        parser.feed(bytes.as_bytes());
         parser
     }
 
@@ -171,7 +173,7 @@ mod tests {
         for cut in 0..POST.len() {
             let mut parser = parser(&POST[..cut]);
             assert!(matches!(parser.next(), Ok(Parsed::More)), "{cut}");
-            parser.buffer().extend_from_slice(&POST.as_bytes()[cut..]);
+            parser.feed(&POST.as_bytes()[cut..]);
             let request = request(&mut parser);
             assert_eq!((request.head.method(), request.head.path()), ("POST", "/generate"));
             assert_eq!(request.head.target(), "/generate?x=1");
@@ -197,7 +199,7 @@ mod tests {
             parser("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
         assert!(matches!(parser.next(), Ok(Parsed::Continue)));
         assert!(matches!(parser.next(), Ok(Parsed::More)));
-        parser.buffer().extend_from_slice(b"ok");
+        parser.feed(b"ok");
         assert_eq!(&request(&mut parser).body[..], b"ok");
     }
 

@@ -9,6 +9,26 @@ pub(crate) enum KeepAlive {
     Yes,
 }
 
+/// How an answer ends. Closed: these are the ways that the server knows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    /// With the connection.
+    Close,
+    /// Not at all: the connection stays open and silent.
+    Hang,
+    /// And the next request may come.
+    Whole,
+}
+
+impl From<KeepAlive> for End {
+    fn from(keep_alive: KeepAlive) -> Self {
+        match keep_alive {
+            KeepAlive::No => Self::Close,
+            KeepAlive::Yes => Self::Whole,
+        }
+    }
+}
+
 /// How the end of a body is told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Framing {

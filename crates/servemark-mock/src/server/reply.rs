@@ -1,15 +1,13 @@
 //! From a request to what is sent in reply.
 
-use servemark_core::{Clock, Stamp};
-use servemark_pacer::MachineClock;
-
 use super::route::Route;
-use super::worker::{Worker, next};
+use super::site::Site;
 use crate::answer::{
     Answer, Ask, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
-use crate::truth::OpenTruth;
+use crate::reception::Reception;
+use crate::truth::{OpenTruth, TruthLog, write_truth};
 
 /// What is sent in reply.
 #[derive(Debug)]
@@ -22,29 +20,36 @@ pub(super) enum Reply {
     Truth(KeepAlive),
 }
 
-/// The reply to what is no request.
-pub(super) fn refusal(refusal: Refusal) -> Reply {
-    error(refusal.status(), "this server cannot read that request", KeepAlive::No)
-}
+impl Site {
+    /// The reply to what has just been read.
+    pub(super) fn reply_to(
+        &self,
+        request: Result<Request, Refusal>,
+        reception: Reception,
+    ) -> Reply {
+        match request {
+            Ok(request) => self.reply(&request, reception),
+            Err(refusal) => {
+                error(refusal.status(), "this server cannot read that request", KeepAlive::No)
+            }
+        }
+    }
 
-impl Worker {
-    /// The reply to a request that has just been read.
-    pub(super) fn reply(&self, request: &Request) -> Reply {
-        let received = MachineClock.now();
-        self.logs.requests.keep(request);
+    fn reply(&self, request: &Request, reception: Reception) -> Reply {
+        self.logs.requests.keep(request, reception);
         let head = &request.head;
         let keep_alive = head.keep_alive();
-        if received < self.ready_at {
+        if reception.at < self.ready_at {
             return error(503, "the server is not ready yet", keep_alive);
         }
         match Route::of(head.method(), head.path()) {
-            Route::Answer(dialect) => self.answer(request, dialect, received),
+            Route::Answer(dialect) => self.answer(request, dialect, reception),
             Route::ClearTruth => {
                 self.logs.truth.take();
                 now("", keep_alive)
             }
             Route::Control => {
-                self.logs.control_calls.keep(request);
+                self.logs.control_calls.keep(request, reception);
                 now("", keep_alive)
             }
             Route::Health => now("", keep_alive),
@@ -59,19 +64,19 @@ impl Worker {
         }
     }
 
-    fn answer(&self, request: &Request, dialect: Dialect, received: Stamp) -> Reply {
+    fn answer(&self, request: &Request, dialect: Dialect, reception: Reception) -> Reply {
         let keep_alive = request.head.keep_alive();
-        let number = next(&self.answers);
+        let number = self.count_answer();
         let ask = match Ask::parse(&request.body) {
             Ok(ask) => ask,
             Err(problem) => return error(400, &problem.to_string(), keep_alive),
         };
         let injected = Injected::of(&self.spec.faults, number);
-        let schedule = Schedule::new(&self.spec, received, number, &injected);
+        let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
         let answer = compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
-        let truth = self.logs.truth.open(index, received, answer.pieces());
+        let truth = self.logs.truth.open(index, reception, answer.pieces());
         Reply::Answer(answer, truth)
     }
 }
@@ -90,6 +95,17 @@ fn compose(
     }
     let (body, length) = (author.document(), author.length());
     Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
+}
+
+/// The whole truth log as a response, and how that ends. A log that cannot be written down ends
+/// with the connection, before its first byte.
+pub(super) fn truth_document(log: &TruthLog, keep_alive: KeepAlive) -> (Vec<u8>, End) {
+    let mut body = Vec::new();
+    if write_truth(&log.rows(), &mut body).is_err() {
+        return (Vec::new(), End::Close);
+    }
+    let framing = Framing::Length(body.len());
+    (document(200, "application/jsonl", &body, framing, keep_alive), keep_alive.into())
 }
 
 /// The number by which the client knows its request.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::worker::Worker;
+use super::site::Site;
 use crate::answer::Dialect;
 
 /// Where a request goes.
@@ -46,7 +46,7 @@ impl Route {
     }
 }
 
-impl Worker {
+impl Site {
     pub(super) fn model_info(&self) -> String {
         let model = &self.spec.model;
         json!({"model_path": model, "tokenizer_path": model, "is_generation": true}).to_string()

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
-use std::thread;
 use std::time::Duration;
 
 use servemark_mock::{MockError, MockServer, MockSpec};
@@ -77,13 +76,12 @@ fn a_reader_that_waits_loses_nothing_and_stops_nobody() {
     let body = r#"{"text": "a", "sampling_params": {"max_new_tokens": 4000}, "stream": true}"#;
     slow.write_all(&request("POST", "/generate", "Connection: close\r\n", body)).unwrap();
     assert_eq!(complete(&server, 5).stream().len(), 5);
-    while server.truth().len() < 2 {
-        thread::yield_now();
-    }
+    assert_eq!(server.truth().len(), 1, "what no socket takes is not sent");
     let events = Response::read_all(&mut slow).stream();
     assert_eq!(events.len(), 4000);
     assert_eq!(events[3999]["meta_info"]["completion_tokens"], 4000);
     assert_eq!(events[3999]["text"].as_str().unwrap().len(), 20_000);
+    assert_eq!(server.truth()[0].sent_ns.len(), 4000);
 }
 
 #[test]
@@ -121,6 +119,35 @@ fn a_stopped_server_is_gone() {
     server.stop();
     assert_eq!(held.read(&mut [0; 1]).unwrap(), 0);
     assert!(TcpListener::bind(addr).is_ok());
+}
+
+#[test]
+fn several_threads_share_the_work_and_the_logs() {
+    let server = start(|spec| spec.threads = 3.try_into().unwrap());
+    let mut sockets: Vec<_> = (0..7).map(|_| connect(&server)).collect();
+    for socket in &mut sockets {
+        socket.write_all(&request("POST", "/v1/completions", "", &completion(4))).unwrap();
+    }
+    for socket in &mut sockets {
+        assert_eq!(Response::read_one(socket).stream().len(), 4);
+    }
+    let rows = server.truth().into_iter().map(|row| (row.index, row.sent_ns.len()));
+    assert!(rows.eq((0..7).map(|index| (index, 4))));
+    assert!(server.cpu_time().is_some());
+    server.stop();
+    for socket in &mut sockets {
+        assert_eq!(socket.read(&mut [0; 1]).unwrap(), 0);
+    }
+}
+
+#[test]
+fn a_server_that_never_sleeps_answers_and_stops() {
+    let server = start(|spec| {
+        spec.spin = true;
+        spec.itl = Duration::from_millis(1);
+    });
+    assert_eq!(complete(&server, 5).stream().len(), 5);
+    server.stop();
 }
 
 #[test]

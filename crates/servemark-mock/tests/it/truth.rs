@@ -1,9 +1,10 @@
 //! The truth log: what it holds, for whom, and that nothing is sent early.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::time::Duration;
 
-use servemark_core::Truth;
+use servemark_core::{ArrivalClock, Truth};
+use servemark_mock::{MockServer, TruthRow};
 
 use crate::client::{
     Response, call, complete, completion, connect, get, post, request, server, start,
@@ -21,6 +22,53 @@ fn nothing_is_sent_before_it_is_due() {
     for (piece, sent) in row.sent_ns.iter().enumerate() {
         assert!(*sent >= 20_000_000 + 3_000_000 * piece as u64, "{piece}: {sent}");
     }
+}
+
+/// The second request of a connection lies in its socket until the first is answered.
+#[test]
+fn a_request_counts_from_its_arrival_however_late_it_is_read() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let server = start(|spec| {
+        spec.ttft = Duration::from_millis(30);
+        spec.itl = Duration::from_millis(1);
+    });
+    // The first socket that asks for stamps makes the machine stamp, which takes a moment.
+    let rows = loop {
+        let rows = two_at_once(&server);
+        if rows.iter().all(|row| row.clock == ArrivalClock::Kernel) {
+            break rows;
+        }
+    };
+    let answered = rows[0].received + Duration::from_nanos(rows[0].sent_ns[2]);
+    assert!(rows[1].received < answered, "{rows:?}");
+    assert!(rows[1].sent_ns[0] >= 30_000_000, "{rows:?}");
+}
+
+/// The truth of two requests, of which the second is sent when the answer to the first has begun.
+fn two_at_once(server: &MockServer) -> Vec<TruthRow> {
+    let mut socket = connect(server);
+    let completion = completion(3);
+    socket.write_all(&request("POST", "/v1/completions", "", &completion)).unwrap();
+    socket.read_exact(&mut [0; 64]).unwrap();
+    let last = request("POST", "/v1/completions", "Connection: close\r\n", &completion);
+    socket.write_all(&last).unwrap();
+    socket.read_to_end(&mut Vec::new()).unwrap();
+    server.take_truth()
+}
+
+#[test]
+fn pieces_of_one_write_share_its_stamp() {
+    let stamps = |most: u32| {
+        let server = start(|spec| spec.pieces_per_write = most.try_into().unwrap());
+        assert_eq!(complete(&server, 5).stream().len(), 5);
+        server.truth().remove(0).sent_ns
+    };
+    let (alone, pairs, all) = (stamps(1), stamps(2), stamps(64));
+    assert!(alone.windows(2).all(|two| two[0] < two[1]), "{alone:?}");
+    assert!(pairs[0] == pairs[1] && pairs[1] < pairs[2] && pairs[2] == pairs[3], "{pairs:?}");
+    assert!(all.iter().all(|stamp| *stamp == all[0]), "{all:?}");
 }
 
 #[test]
@@ -44,7 +92,7 @@ fn rows_are_known_by_the_clients_number_else_by_arrival() {
     socket.write_all(&request("POST", "/v1/completions", headers, &completion(2))).unwrap();
     Response::read_all(&mut socket);
     complete(&server, 3);
-    let shape = |row: servemark_mock::TruthRow| (row.index, row.sent_ns.len());
+    let shape = |row: TruthRow| (row.index, row.sent_ns.len());
     assert_eq!(
         server.take_truth().into_iter().map(shape).collect::<Vec<_>>(),
         [(0, 1), (2, 3), (41, 2)]

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod backlog;
+mod fleet;
 mod look_ahead;
 mod runs;
 mod sessions;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route};
-use servemark::core::{ErrorKind, NoProgress, RunLog};
+use servemark::core::{ErrorKind, NoProgress, RequestRecord, RunLog};
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
@@ -151,6 +151,32 @@ fn a_concurrency_limit_is_kept() {
 }
 
 #[test]
+fn several_threads_send_the_same() {
+    let drawn = |shards: usize| {
+        let mut plan = plan(BackendName::SglangOaiChat, &["status:500/7"]);
+        plan.load.arrivals = ArrivalSpec::at_rate(2_000.0).unwrap();
+        plan.load.shards = NonZeroUsize::new(shards);
+        let Run { log, lost_shards, .. } = run(&plan).unwrap();
+        assert_eq!(log.footer().unwrap().client.as_ref().unwrap().shards.len(), shards);
+        assert_eq!(lost_shards, 0);
+        let start = log.measured().map(|record| record.scheduled).min().unwrap();
+        let story = |record: &RequestRecord| {
+            (record.key(), record.scheduled.since(start), record.planned, record.is_success())
+        };
+        // Which of them fail depends on the order in which they come, how many does not.
+        let mut failed = 0;
+        let told = log.measured().map(story).map(|(key, due, planned, success)| {
+            failed += u32::from(!success);
+            (key, due, planned)
+        });
+        (told.collect::<Vec<_>>(), failed)
+    };
+    let one = drawn(1);
+    assert_eq!((one.0.len(), one.1), (20, 3));
+    assert_eq!(drawn(3), one);
+}
+
+#[test]
 fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.output.run_log = Some(Path::new("/nowhere/at/all").to_owned());
@@ -235,7 +261,7 @@ fn a_traces_sessions_are_conversations_for_chat_backends_only() {
     let mut turns: Vec<_> = log.measured().map(|record| (record.index, record.turn)).collect();
     turns.sort_unstable();
     assert_eq!(turns, [(0, 0), (0, 1), (1, 0)]);
-    assert!(log.measured().all(servemark::core::RequestRecord::is_success));
+    assert!(log.measured().all(RequestRecord::is_success));
     let error = run(&planned(BackendName::Vllm)).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("burstgpt holds conversations"), "{error}");

@@ -10,7 +10,7 @@ pub(in crate::sglang) struct ClientArgs {
     /// Changes nothing: this client is compiled already
     #[arg(long)]
     rust_client: bool,
-    /// Changes nothing: this client sends and reads on one thread
+    /// Changes nothing: --shards says how many threads send and read
     #[arg(long, value_name = "N", value_parser = python::int)]
     rust_worker_threads: Option<i64>,
 }

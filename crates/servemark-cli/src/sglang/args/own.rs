@@ -53,6 +53,15 @@ pub(in crate::sglang) struct OwnArgs {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: load")]
+pub(in crate::sglang) struct ShardArgs {
+    /// How many threads send and read, each with a core of its own if there is one; by default one
+    /// for every 1000 streams that may be open at once, up to the number of cores
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::sglang) shards: Option<i64>,
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: sessions")]
 pub(in crate::sglang) struct SessionArgs {
     /// Say the reasoning of an answer again with the turns after it
@@ -93,7 +102,7 @@ pub(in crate::sglang) struct ConnectionArgs {
 pub(in crate::sglang) struct SimulatorArgs {
     /// Ask a bundled server whose true latencies are known, and choose a short run; KEY=VALUE pairs
     /// say how it behaves: ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
-    /// accept_length=2.5,model=NAME,seed=1
+    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(in crate::sglang) simulate: Option<Option<MockSpec>>,
     /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,

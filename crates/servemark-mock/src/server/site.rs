@@ -1,0 +1,46 @@
+//! What all threads of a server share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use servemark_core::{Clock, Stamp, unix_now};
+use servemark_pacer::MachineClock;
+
+use super::Logs;
+use crate::{FaultKind, MockSpec};
+
+/// What all threads of a server share.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) spec: MockSpec,
+    pub(super) logs: Logs,
+    /// When the model is said to have been made, in seconds since the Unix epoch.
+    pub(super) created: u64,
+    pub(super) ready_at: Stamp,
+    answers: AtomicU64,
+}
+
+impl Site {
+    pub(super) fn new(spec: MockSpec, logs: Logs) -> Self {
+        Self {
+            ready_at: MachineClock.now() + unready_time(&spec),
+            spec,
+            logs,
+            created: unix_now().as_secs(),
+            answers: AtomicU64::new(0),
+        }
+    }
+
+    /// The number of the next request for an answer, from one.
+    pub(super) fn count_answer(&self) -> u64 {
+        self.answers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+fn unready_time(spec: &MockSpec) -> Duration {
+    let times = spec.faults.iter().filter_map(|fault| match fault.kind() {
+        FaultKind::NotReady { until } => Some(*until),
+        _ => None,
+    });
+    times.max().unwrap_or_default()
+}

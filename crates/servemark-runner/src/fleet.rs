@@ -1,0 +1,228 @@
+//! A run on several threads.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use servemark_core::{ClientCost, Clock, Phase, RequestError, Session, Transport};
+use servemark_pacer::Pacer;
+use servemark_schedule::Schedule;
+use tokio::sync::oneshot;
+
+use crate::cost::nanos;
+use crate::orders::Orders;
+use crate::runner::{Sent, Work};
+use crate::start::{Follower, Start, together};
+use crate::{Backlog, Runner, Share, Stop};
+
+/// A run on several threads, each a [`Runner`] of its own: the first on the thread that calls, the
+/// others on threads with a current-thread runtime that last as long as the measurement.
+///
+/// Session `i` is shard `i mod n`'s to its end. Nothing is shared but the gate, which stays one
+/// limit, first come, first served; the stop signal; the observer; and the start, which is agreed
+/// on when every shard is ready. All due times count from it, so what is sent when does not depend
+/// on how many shards send it.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+/// use std::sync::Arc;
+///
+/// use servemark_core::{
+///     Finish, MonotonicClock, Recorder, RequestError, Sample, Session, Transport,
+/// };
+/// use servemark_pacer::SystemPacer;
+/// use servemark_runner::{Collector, Fleet, LoadSpec, Runner, StopHandle};
+/// use servemark_schedule::{ArrivalSpec, Schedule};
+///
+/// /// Answers nothing, at once.
+/// struct Silent;
+///
+/// impl Transport for Silent {
+///     type Prepared = ();
+///
+///     fn prepare(&self, _sample: &Sample) -> Result<(), RequestError> {
+///         Ok(())
+///     }
+///
+///     async fn execute(&self, (): (), _to: &mut Recorder) -> Result<Finish, RequestError> {
+///         Ok(Finish::default())
+///     }
+/// }
+///
+/// # async fn bench() -> std::io::Result<()> {
+/// let (clock, transport) = (MonotonicClock::start(), Arc::new(Silent));
+/// let (records, stop) = (Arc::new(Collector::default()), StopHandle::new());
+/// let load = LoadSpec::new(ArrivalSpec::Burst);
+/// let lead = Runner::new(SystemPacer::new(clock)?, &load, records.clone(), stop.signal());
+///
+/// let sessions: Arc<[Session]> = vec![Session::from(Sample::new("hi", 1, 1)); 100].into();
+/// let fleet = Fleet::new(&lead, NonZeroUsize::new(2).unwrap());
+/// // Every other shard has a timer and connections of its own, made on its own thread.
+/// let enlist = async move |_share| Ok((SystemPacer::new(clock)?, Arc::new(Silent)));
+/// let measured =
+///     fleet.measure(&transport, &sessions, &Schedule::burst(sessions.len()), enlist).await?;
+/// assert_eq!((records.take().len(), measured.cost.shards.len()), (100, 2));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(bench())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Fleet<'a, P> {
+    lead: &'a Runner<P>,
+    shards: NonZeroUsize,
+}
+
+/// A measurement that is over.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Measured {
+    /// How each request that was sent ended.
+    pub outcomes: Vec<Result<(), RequestError>>,
+    /// What it cost the threads that sent and read.
+    pub cost: ClientCost,
+    /// The shards whose threads died. What they had in flight or still to send has no record.
+    pub lost: Vec<Share>,
+}
+
+impl<'a, P: Pacer> Fleet<'a, P> {
+    /// `shards` runners: `lead`, and others that it leads. One alone is `lead` as it is.
+    pub fn new(lead: &'a Runner<P>, shards: NonZeroUsize) -> Self {
+        Self { lead, shards }
+    }
+
+    /// As [`Runner::measure`], by all shards. `transport` is the first one's; `enlist` makes the
+    /// pacer and the transport of each other one on its own thread, and opens connections if any
+    /// are to be open. All pacers must go by one clock.
+    ///
+    /// It fails, before anything is sent, if the system refuses a thread or `enlist` fails. A
+    /// thread that dies later takes what is its own with it, and the others go on.
+    ///
+    /// Dropping the future abandons the requests of all shards, without records.
+    pub async fn measure<T, F>(
+        &self,
+        transport: &Arc<T>,
+        sessions: &Arc<[Session]>,
+        schedule: &Schedule,
+        enlist: F,
+    ) -> io::Result<Measured>
+    where
+        T: Transport,
+        F: AsyncFn(Share) -> io::Result<(P, Arc<T>)> + Send + Sync + 'static,
+    {
+        let (mut leader, follower) = together();
+        let common = Arc::new(Common {
+            enlist,
+            orders: self.lead.orders().clone(),
+            sessions: Arc::clone(sessions),
+            schedule: schedule.clone(),
+        });
+        let others = Share::of_each(self.shards).skip(1);
+        let others = others.map(|share| common.follow(share, follower.clone()));
+        let others = others.collect::<io::Result<Vec<Other>>>()?;
+        drop(follower);
+        let start = if others.is_empty() { Start::AtOnce } else { Start::Leading(&mut leader) };
+        let share = Share::first_of(self.shards);
+        let work = Work { transport, sessions, schedule, share };
+        let before = self.log_wait();
+        let sent = self.lead.send(Phase::Measure, work, start).await?;
+        let mut measured = join(self.lead.clock(), sent, others).await;
+        measured.cost.log_wait_ns = nanos(self.log_wait().saturating_sub(before));
+        Ok(measured)
+    }
+
+    /// How long requests have waited for whoever keeps the records.
+    fn log_wait(&self) -> Duration {
+        self.lead.orders().observer.0.backlog().map(Backlog::waited).unwrap_or_default()
+    }
+}
+
+/// What every other shard is given.
+struct Common<F> {
+    enlist: F,
+    orders: Orders,
+    sessions: Arc<[Session]>,
+    schedule: Schedule,
+}
+
+/// A shard on a thread of its own. It tells what it sent, or nothing if it was kept from it.
+struct Other {
+    share: Share,
+    told: oneshot::Receiver<Option<Sent>>,
+}
+
+impl<F> Common<F> {
+    fn follow<P, T>(self: &Arc<Self>, share: Share, follower: Follower) -> io::Result<Other>
+    where
+        P: Pacer,
+        T: Transport,
+        F: AsyncFn(Share) -> io::Result<(P, Arc<T>)> + Send + Sync + 'static,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (common, (tell, told)) = (Arc::clone(self), oneshot::channel());
+        let work = move || {
+            let sent = runtime.block_on(common.take_part(share, follower));
+            // A run that was abandoned does not listen.
+            let _ = tell.send(sent);
+        };
+        thread::Builder::new().name(format!("shard-{}", share.shard())).spawn(work)?;
+        Ok(Other { share, told })
+    }
+
+    async fn take_part<P, T>(&self, share: Share, follower: Follower) -> Option<Sent>
+    where
+        P: Pacer,
+        T: Transport,
+        F: AsyncFn(Share) -> io::Result<(P, Arc<T>)>,
+    {
+        let ear = follower.ear();
+        tokio::select! {
+            biased;
+            () = ear.abandoned() => None,
+            sent = self.send(share, follower) => sent,
+        }
+    }
+
+    async fn send<P, T>(&self, share: Share, follower: Follower) -> Option<Sent>
+    where
+        P: Pacer,
+        T: Transport,
+        F: AsyncFn(Share) -> io::Result<(P, Arc<T>)>,
+    {
+        let enlisted = tokio::select! {
+            biased;
+            () = self.orders.stop.reached(Stop::Drain) => return None,
+            enlisted = (self.enlist)(share) => enlisted,
+        };
+        let (pacer, transport) = match enlisted {
+            Ok(enlisted) => enlisted,
+            Err(error) => {
+                follower.fail(error).await;
+                return None;
+            }
+        };
+        let runner = Runner::under(pacer, self.orders.clone());
+        let (sessions, schedule) = (&self.sessions, &self.schedule);
+        let work = Work { transport: &transport, sessions, schedule, share };
+        runner.send(Phase::Measure, work, Start::Following(follower)).await.ok()
+    }
+}
+
+/// Waits for every other shard and puts together what all of them sent.
+async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
+    let Sent { mut outcomes, cost, since } = first;
+    let (mut costs, mut lost) = (vec![cost], Vec::new());
+    for Other { share, told } in others {
+        if let Ok(sent) = told.await {
+            let Sent { outcomes: more, cost, .. } = sent.unwrap_or_default();
+            outcomes.extend(more);
+            costs.push(cost);
+        } else {
+            tracing::error!(shard = share.shard(), "its thread died; its requests are lost");
+            lost.push(share);
+        }
+    }
+    Measured { outcomes, cost: since.stop(clock, costs), lost }
+}
