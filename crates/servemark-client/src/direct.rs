@@ -10,17 +10,17 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{Method, Request};
+use servemark_core::SocketFacts;
 use servemark_http1::{Body, Framing, Head, Piece};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::failure::Lost;
 use crate::stream::Stream;
 
-/// A request as it goes over the wire. Copies share its bytes.
-#[derive(Clone)]
+/// A request as it goes over the wire.
 pub(crate) struct Encoded {
     head: Bytes,
     body: Bytes,
@@ -69,17 +69,21 @@ impl Encoded {
         Self { head: head.into(), body, asks_for }
     }
 
-    /// Writes what is left of it.
-    fn poll_write(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.head.has_remaining() || self.body.has_remaining() {
-            let pieces = [IoSlice::new(&self.head), IoSlice::new(&self.body)];
-            let written = ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &pieces))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+    /// Writes what is left of it behind the bytes that were `written`.
+    fn poll_write(
+        &self,
+        written: &mut usize,
+        stream: &mut Stream,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while *written < self.head.len() + self.body.len() {
+            let of_head = self.head.len().min(*written);
+            let of_body = *written - of_head;
+            let pieces = [IoSlice::new(&self.head[of_head..]), IoSlice::new(&self.body[of_body..])];
+            match ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &pieces))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                more => *written += more,
             }
-            let of_head = written.min(self.head.len());
-            self.head.advance(of_head);
-            self.body.advance(written - of_head);
         }
         Pin::new(stream).poll_flush(cx)
     }
@@ -87,17 +91,19 @@ impl Encoded {
 
 impl Direct {
     /// A connection that has carried nothing.
-    pub(crate) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(mut stream: Stream) -> Self {
+        // What a handshake took is no request's.
+        stream.facts();
         let body = Body::new(Framing::Length(0));
         Self { stream, kept: Vec::new(), body, keeps_alive: true }
     }
 
     /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn ask(&mut self, mut request: Encoded) -> Result<Head, Lost> {
-        let (mut writing, asks_for) = (true, request.asks_for);
+    pub(crate) async fn ask(&mut self, request: &Encoded) -> Result<Head, Lost> {
+        let (mut writing, mut written, asks_for) = (true, 0, request.asks_for);
         let outcome = std::future::poll_fn(|cx| {
             if writing {
-                match request.poll_write(&mut self.stream, cx) {
+                match request.poll_write(&mut written, &mut self.stream, cx) {
                     Poll::Pending => {}
                     Poll::Ready(Ok(())) => writing = false,
                     // A server may refuse a request before it has read it; its answer says why.
@@ -139,6 +145,11 @@ impl Direct {
     /// Whether the answer is over and another request may follow.
     pub(crate) fn is_free(&self) -> bool {
         self.keeps_alive && self.body.is_over() && self.kept.is_empty()
+    }
+
+    /// What the kernel has counted since it was last asked, where it says.
+    pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
+        self.stream.facts()
     }
 
     /// Whether the server has closed it, or said what nobody asked.

@@ -7,7 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use http::{HeaderMap, StatusCode};
 use hyper::body::{Body, Incoming};
-use servemark_core::{Arrival, ArrivalClock, Clock, Connection, Stamp};
+use servemark_core::{
+    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, SocketFacts, Stamp,
+};
 
 use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
@@ -26,8 +28,8 @@ struct Source {
 
 /// An answer that is being read.
 ///
-/// Dropping it before its end gives the connection up; only [`release`](Self::release) puts one
-/// back into the pool.
+/// Dropping it gives the connection up; only [`release`](Self::release) puts one back into the
+/// pool.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     status: StatusCode,
@@ -38,6 +40,8 @@ pub(crate) struct Exchange {
     stage: Stage,
     /// From when the stage's limit counts.
     since: Stamp,
+    /// Whether the body was read to its end.
+    is_over: bool,
 }
 
 impl Exchange {
@@ -49,28 +53,31 @@ impl Exchange {
     /// sent twice.
     pub(crate) async fn begin(
         pool: &Pool,
-        request: WholeRequest,
+        mut request: WholeRequest,
         watch: &mut Watch,
         observer: &mut impl Departure,
     ) -> Result<Self, ClientError> {
-        let (mut link, cost) = connect(pool.checkout(), pool, watch).await?;
-        observer.connected(cost);
-        let mut since = pool.clock().now();
-        let mut sending = send(&mut link, request, since, watch, observer).await?;
-        if !matches!(cost, Connection::New { .. })
-            && let Sending::NeverLeft(request, _) = sending
-        {
-            let (fresh, cost) = connect(pool.fresh(), pool, watch).await?;
+        let (mut waiting, mut is_first) = (pool.waiting(), true);
+        loop {
+            let (mut link, cost) = match waiting.take() {
+                Some(waiting) => waiting,
+                None => connect(pool, watch).await?,
+            };
             observer.connected(cost);
-            link = fresh;
-            since = pool.clock().now();
-            sending = send(&mut link, request, since, watch, observer).await?;
-        }
-        match sending {
-            Sending::Answered(answered) => Ok(Self::new(answered, link, since)),
-            Sending::NeverLeft(_, lost) | Sending::Lost(lost) => {
-                Err(lost.before_head(pool.target().base_url()))
+            let since = pool.clock().now();
+            let sending = link.send(request, since, observer);
+            match watch.guard(Stage::FirstByte, since, sending).await? {
+                Sending::Answered(answered) => return Ok(Self::new(answered, link, since)),
+                Sending::NeverLeft(unsent, _)
+                    if is_first && !matches!(cost, Connection::New { .. }) =>
+                {
+                    request = unsent;
+                }
+                Sending::NeverLeft(_, lost) | Sending::Lost(lost) => {
+                    return Err(lost.before_head(pool.target().base_url()));
+                }
             }
+            is_first = false;
         }
     }
 
@@ -78,7 +85,7 @@ impl Exchange {
         let Answered { status, headers, body } = answered;
         let (head_at, arrival_clock) = (link.last_read().at(), link.arrival_clock());
         let (source, stage) = (Source { link, body }, Stage::FirstByte);
-        Self { status, headers, source, head_at, arrival_clock, stage, since }
+        Self { status, headers, source, head_at, arrival_clock, stage, since, is_over: false }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -101,27 +108,38 @@ impl Exchange {
 
     /// Reads on and shows `visit` what came of the body, piece by piece, with its arrival. Nothing
     /// may have come of it, even if there is more.
+    pub(crate) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        watch: &mut Watch,
+        mut visit: impl FnMut(Arrival, &[u8]),
+    ) -> Poll<Result<Progress, ClientError>> {
+        let mut last = None;
+        let visit = |arrival, bytes: &[u8]| {
+            last = Some(arrival);
+            visit(arrival, bytes);
+        };
+        let Poll::Ready(progress) = self.source.poll_read(cx, visit) else {
+            return watch.poll_late(self.stage, self.since, cx).map(Err);
+        };
+        if let Some(arrival) = last {
+            (self.stage, self.since) = (Stage::Idle, arrival.seen());
+            self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
+        }
+        self.is_over = matches!(progress, Ok(Progress::End));
+        Poll::Ready(progress.map_err(Lost::in_body))
+    }
+
+    /// The same, waiting for it.
     pub(crate) async fn read(
         &mut self,
         watch: &mut Watch,
         mut visit: impl FnMut(Arrival, &[u8]),
     ) -> Result<Progress, ClientError> {
-        let (source, mut last) = (&mut self.source, None);
-        let mut visit = |arrival, bytes: &[u8]| {
-            last = Some(arrival);
-            visit(arrival, bytes);
-        };
-        let reading = poll_fn(|cx| source.poll_read(cx, &mut visit));
-        let progress = watch.guard(self.stage, self.since, reading).await?;
-        if let Some(arrival) = last {
-            (self.stage, self.since) = (Stage::Idle, arrival.seen());
-            self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
-        }
-        progress.map_err(Lost::in_body)
+        poll_fn(|cx| self.poll_read(cx, watch, &mut visit)).await
     }
 
-    /// The rest of the body, or as much of it as `limit` allows. Whether all of it was read is
-    /// for [`release`](Self::release) to find out.
+    /// The rest of the body, or as much of it as `limit` allows.
     pub(crate) async fn collect(
         &mut self,
         watch: &mut Watch,
@@ -140,27 +158,36 @@ impl Exchange {
         Ok(whole)
     }
 
-    /// Puts the connection back if the answer is over, or nearly so.
+    /// Reads what is left of the answer, if it is little and comes soon.
+    pub(crate) async fn drain(&mut self, clock: MonotonicClock) {
+        let mut watch = Watch::start(clock, Timeouts::all(DRAIN_TIME));
+        let mut drained = 0;
+        while drained <= DRAIN_BYTES && !self.is_over() {
+            if self.read(&mut watch, |_, bytes| drained += bytes.len()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// What the kernel has counted for this request, where it says.
+    pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
+        self.source.link.facts()
+    }
+
+    /// Puts the connection back if the answer was read to its end.
     pub(crate) async fn release(mut self, pool: &Pool) {
+        if !self.is_over() {
+            return;
+        }
         let mut watch = Watch::start(pool.clock(), Timeouts::all(DRAIN_TIME));
-        let (now, drained) = (pool.clock().now(), self.drain(&mut watch).await);
-        let link = &mut self.source.link;
-        if drained && matches!(watch.guard(Stage::Idle, now, link.is_free()).await, Ok(true)) {
+        let (now, link) = (pool.clock().now(), &mut self.source.link);
+        if matches!(watch.guard(Stage::Idle, now, link.is_free()).await, Ok(true)) {
             pool.checkin(self.source.link);
         }
     }
 
-    /// Whether the body came to its end soon.
-    async fn drain(&mut self, watch: &mut Watch) -> bool {
-        let mut drained = 0;
-        while drained <= DRAIN_BYTES && !self.source.is_over() {
-            match self.read(watch, |_, bytes| drained += bytes.len()).await {
-                Ok(Progress::More) => {}
-                Ok(Progress::End) => return true,
-                Err(_) => return false,
-            }
-        }
-        drained <= DRAIN_BYTES
+    fn is_over(&self) -> bool {
+        self.is_over || self.source.is_over()
     }
 }
 
@@ -190,26 +217,15 @@ impl Source {
     }
 }
 
-async fn connect(
-    connecting: impl Future<Output = Result<(Link, Connection), ClientError>>,
-    pool: &Pool,
-    watch: &mut Watch,
-) -> Result<(Link, Connection), ClientError> {
-    let timed = watch.guard(Stage::Connect, pool.clock().now(), connecting).await;
+/// A new connection. Few requests need one, so what it takes to open it is not kept in the future
+/// of every request.
+async fn connect(pool: &Pool, watch: &mut Watch) -> Result<(Link, Connection), ClientError> {
+    let opening = Box::pin(pool.open());
+    let timed = watch.guard(Stage::Connect, pool.clock().now(), opening).await;
     timed.map_err(|error| {
         let message = format!("cannot connect to {}", pool.target().base_url());
         ClientError::new(ClientErrorKind::Timeout, message).caused_by(error)
     })?
-}
-
-async fn send(
-    link: &mut Link,
-    request: WholeRequest,
-    since: Stamp,
-    watch: &mut Watch,
-    observer: &mut impl Departure,
-) -> Result<Sending, ClientError> {
-    watch.guard(Stage::FirstByte, since, link.send(request, since, observer)).await
 }
 
 /// After the dialect's end mark only the framing's own end is missing; a server that sends much

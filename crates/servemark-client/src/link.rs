@@ -9,7 +9,9 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use servemark_core::{Arrival, ArrivalClock, Connection, MonotonicClock, Recorder, Stamp};
+use servemark_core::{
+    Arrival, ArrivalClock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp,
+};
 use servemark_http1::Head;
 
 use crate::dial::dial;
@@ -21,7 +23,7 @@ use crate::stream::Stream;
 use crate::target::{Http1Stack, HttpVersion, Target};
 
 /// A request whose body is in memory: what is sent was encoded before it was due.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum WholeRequest {
     Direct(Encoded),
     Hyper(Box<HyperRequest>),
@@ -94,12 +96,12 @@ impl Link {
             (Sender::Http1(sender), WholeRequest::Hyper(request)) => {
                 self.wire.arm();
                 let _leaving = Leaving { wire: &self.wire, observer };
-                sender.try_send_request(*request).await.map_or_else(unsent, answered)
+                Box::pin(sender.try_send_request(*request)).await.map_or_else(unsent, answered)
             }
             // Streams share the connection, so its writes are nobody's own; the hand-over is.
             (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
-                sender.try_send_request(*request).await.map_or_else(unsent, answered)
+                Box::pin(sender.try_send_request(*request)).await.map_or_else(unsent, answered)
             }
             (Sender::Direct(_), WholeRequest::Hyper(_))
             | (Sender::Http1(_) | Sender::Http2(_), WholeRequest::Direct(_)) => {
@@ -134,6 +136,15 @@ impl Link {
             _ if !self.wire.is_stamped() => ArrivalClock::User,
             Sender::Direct(_) | Sender::Http1(_) => ArrivalClock::Kernel,
             Sender::Http2(_) => ArrivalClock::KernelBound,
+        }
+    }
+
+    /// What the kernel has counted since it was last asked. Sockets that hyper reads are its own,
+    /// and what streams share is none's.
+    pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
+        match &mut self.sender {
+            Sender::Direct(direct) => direct.facts(),
+            Sender::Http1(_) | Sender::Http2(_) => None,
         }
     }
 
@@ -203,7 +214,7 @@ async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
 
 /// One request over our own connection.
 async fn ask(direct: &mut Direct, request: Encoded, wire: &Wire) -> Sending {
-    match direct.ask(request.clone()).await {
+    match direct.ask(&request).await {
         Ok(head) => {
             let Head { status, headers, .. } = head;
             Sending::Answered(Answered { status, headers, body: None })

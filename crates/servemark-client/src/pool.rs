@@ -52,21 +52,24 @@ impl Pool {
         self.clock
     }
 
-    /// An open connection: one that waits, or else a new one.
-    pub(crate) async fn checkout(&self) -> Result<(Link, Connection), ClientError> {
-        match self.target.http_version() {
-            HttpVersion::Http1 => match self.pop() {
-                Some(waiting) => Ok(waiting),
-                None => self.open().await,
-            },
-            HttpVersion::Http2 => self.stream().await,
+    /// A connection that was opened before and that nobody uses. Over HTTP/2 none waits: they are
+    /// shared.
+    pub(crate) fn waiting(&self) -> Option<(Link, Connection)> {
+        let now = self.clock.now();
+        let mut idle = self.idle();
+        while let Some(Idle { mut link, since }) = idle.pop() {
+            if is_young(since, now) && !link.is_closed() {
+                let used = if since.is_some() { Connection::Reused } else { Connection::Ahead };
+                return Some((link, used));
+            }
         }
+        None
     }
 
     /// A connection that nobody has used before; over HTTP/2 one that is not known to be closed.
-    pub(crate) async fn fresh(&self) -> Result<(Link, Connection), ClientError> {
+    pub(crate) async fn open(&self) -> Result<(Link, Connection), ClientError> {
         match self.target.http_version() {
-            HttpVersion::Http1 => self.open().await,
+            HttpVersion::Http1 => Link::open(&self.target, self.clock).await,
             HttpVersion::Http2 => self.stream().await,
         }
     }
@@ -112,25 +115,6 @@ impl Pool {
         Ok(())
     }
 
-    fn pop(&self) -> Option<(Link, Connection)> {
-        let now = self.clock.now();
-        let mut idle = self.idle();
-        while let Some(Idle { mut link, since }) = idle.pop() {
-            if is_young(since, now) && !link.is_closed() {
-                let used_before = since.is_some();
-                return Some((
-                    link,
-                    if used_before { Connection::Reused } else { Connection::Ahead },
-                ));
-            }
-        }
-        None
-    }
-
-    async fn open(&self) -> Result<(Link, Connection), ClientError> {
-        Link::open(&self.target, self.clock).await
-    }
-
     /// The next shared connection's turn; opens it if it is not there or no longer.
     async fn stream(&self) -> Result<(Link, Connection), ClientError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
@@ -141,7 +125,7 @@ impl Pool {
         {
             return Ok((link, Connection::Reused));
         }
-        let (link, cost) = self.open().await?;
+        let (link, cost) = Link::open(&self.target, self.clock).await?;
         *slot = link.share();
         Ok((link, cost))
     }

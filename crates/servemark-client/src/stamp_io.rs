@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use servemark_core::{Arrival, Clock, MonotonicClock, Stamp};
-use servemark_receive::Received;
+use servemark_core::{Arrival, Clock, MonotonicClock, SocketFacts, Stamp};
+use servemark_receive::{Received, facts};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -96,12 +96,15 @@ pub(crate) struct StampIo {
     stream: TcpStream,
     wire: Arc<Wire>,
     clock: MonotonicClock,
+    /// What the kernel had counted when it was last asked.
+    counted: SocketFacts,
 }
 
 impl StampIo {
     pub(crate) fn new(stream: TcpStream, clock: MonotonicClock) -> Self {
         ask_for_stamps(&stream);
-        Self { stream, wire: Arc::new(Wire::new(clock.now())), clock }
+        let wire = Arc::new(Wire::new(clock.now()));
+        Self { stream, wire, clock, counted: SocketFacts::default() }
     }
 
     pub(crate) fn wire(&self) -> Arc<Wire> {
@@ -111,6 +114,12 @@ impl StampIo {
     /// Whether the other side has closed it, as far as the kernel knows.
     pub(crate) fn is_closed(&self) -> bool {
         is_closed(&self.stream)
+    }
+
+    /// What the kernel has counted since it was last asked, where it says.
+    pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
+        let now = facts(&self.stream)?;
+        Some(now.since(std::mem::replace(&mut self.counted, now)))
     }
 
     /// A small request leaves while `write` is still running, so its departure is the instant

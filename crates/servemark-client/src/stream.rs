@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use servemark_core::SocketFacts;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
@@ -22,6 +23,14 @@ impl Stream {
         match self {
             Self::Plain(io) => io.is_closed(),
             Self::Tls(io) => io.get_ref().0.is_closed(),
+        }
+    }
+
+    /// What the kernel has counted since it was last asked, where it says.
+    pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
+        match self {
+            Self::Plain(io) => io.facts(),
+            Self::Tls(io) => io.get_mut().0.facts(),
         }
     }
 }

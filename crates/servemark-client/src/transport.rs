@@ -1,10 +1,12 @@
 //! The transport: a backend's requests over HTTP, and its answers back as stamped deltas.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use http::{Method, StatusCode};
-use servemark_backends::{Backend, Flow};
+use servemark_backends::{Backend, Decoder, Flow};
 use servemark_core::{Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
 
 use crate::answer::Answer;
@@ -103,40 +105,76 @@ impl<B: Backend> HttpTransport<B> {
         call: PreparedRequest<B::Decoder>,
         recorder: &mut Recorder,
     ) -> Result<(), RequestError> {
+        let PreparedRequest { request, route, decoder, .. } = call;
         let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
-        let mut exchange = Exchange::begin(&self.pool, call.request, &mut watch, recorder).await?;
+        let mut exchange = Exchange::begin(&self.pool, request, &mut watch, recorder).await?;
         recorder.arrival_clock(exchange.arrival_clock());
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
-        if exchange.status() != StatusCode::OK {
-            return Err(self.refused(exchange, call.route, &mut watch).await.into());
+        let outcome = match exchange.status() {
+            StatusCode::OK => receive(&mut exchange, decoder, &mut watch, recorder).await,
+            status => Err(self.refused(status, route, &mut exchange, &mut watch).await.into()),
+        };
+        if outcome.is_ok() {
+            // What comes after the dialect's end mark is the framing's end.
+            exchange.drain(self.pool.clock()).await;
         }
-        let mut answer = Answer::new(exchange.headers(), call.decoder)?;
-        let (mut flow, mut progress) = (Flow::Continue, Progress::More);
-        while flow == Flow::Continue && progress == Progress::More {
-            let mut taken = Ok(flow);
-            let take = |arrival: Arrival, bytes: &[u8]| {
-                if taken == Ok(Flow::Continue) {
-                    recorder.body(arrival, bytes.len());
-                    taken = answer.read(bytes, arrival, recorder);
-                }
-            };
-            let read = exchange.read(&mut watch, take).await;
-            recorder.arrival_clock(exchange.arrival_clock());
-            flow = taken?;
-            // What comes after the dialect's end mark is not the answer's any more.
-            progress = if flow == Flow::Done { Progress::End } else { read? };
+        if let Some(facts) = exchange.facts() {
+            recorder.socket(facts);
         }
-        answer.end(flow, recorder)?;
-        exchange.release(&self.pool).await;
-        Ok(())
+        if outcome.is_ok() || exchange.status() != StatusCode::OK {
+            exchange.release(&self.pool).await;
+        }
+        outcome
     }
 
     /// The status is the failure, whatever becomes of the body that explains it.
-    async fn refused(&self, mut exchange: Exchange, route: &str, watch: &mut Watch) -> ClientError {
-        let status = exchange.status();
+    async fn refused(
+        &self,
+        status: StatusCode,
+        route: &str,
+        exchange: &mut Exchange,
+        watch: &mut Watch,
+    ) -> ClientError {
         let body = exchange.collect(watch, EXPLANATION).await.unwrap_or_default();
-        exchange.release(&self.pool).await;
         status_error(self.pool.target(), status, route, &body)
+    }
+}
+
+/// Reads an answer to its end, or to the dialect's end mark: what comes after that is not the
+/// answer's any more.
+async fn receive<D: Decoder>(
+    exchange: &mut Exchange,
+    decoder: D,
+    watch: &mut Watch,
+    recorder: &mut Recorder,
+) -> Result<(), RequestError> {
+    let mut answer = Answer::new(exchange.headers(), decoder)?;
+    let flow = poll_fn(|cx| poll_receive(exchange, &mut answer, watch, recorder, cx)).await?;
+    answer.end(flow, recorder)
+}
+
+/// One function and no future of its own: it runs once per read.
+fn poll_receive<D: Decoder>(
+    exchange: &mut Exchange,
+    answer: &mut Answer<D>,
+    watch: &mut Watch,
+    recorder: &mut Recorder,
+    cx: &mut Context<'_>,
+) -> Poll<Result<Flow, RequestError>> {
+    loop {
+        let mut taken = Ok(Flow::Continue);
+        let take = |arrival: Arrival, bytes: &[u8]| {
+            if taken == Ok(Flow::Continue) {
+                recorder.body(arrival, bytes.len());
+                taken = answer.read(bytes, arrival, recorder);
+            }
+        };
+        let read = ready!(exchange.poll_read(cx, watch, take));
+        recorder.arrival_clock(exchange.arrival_clock());
+        let flow = taken?;
+        if flow == Flow::Done || read? == Progress::End {
+            return Poll::Ready(Ok(flow));
+        }
     }
 }
 

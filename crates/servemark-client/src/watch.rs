@@ -22,7 +22,8 @@ pub(crate) struct Watch {
     clock: MonotonicClock,
     timeouts: Timeouts,
     started: Stamp,
-    timer: Pin<Box<Sleep>>,
+    /// Made when something is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 /// The stages that have a limit of their own.
@@ -35,9 +36,7 @@ pub(crate) enum Stage {
 
 impl Watch {
     pub(crate) fn start(clock: MonotonicClock, timeouts: Timeouts) -> Self {
-        let started = clock.now();
-        let timer = Box::pin(sleep_until(instant(clock, started + timeouts.connect)));
-        Self { clock, timeouts, started, timer }
+        Self { clock, timeouts, started: clock.now(), timer: None }
     }
 
     /// Waits for `work`, but no longer than the stage may last from `since` on.
@@ -48,10 +47,9 @@ impl Watch {
         work: W,
     ) -> Result<W::Output, ClientError> {
         let mut work = pin!(work);
-        let limit = self.limit(stage, since);
         future::poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(output) => Poll::Ready(Ok(output)),
-            Poll::Pending => self.poll_late(limit, cx).map(Err),
+            Poll::Pending => self.poll_late(stage, since, cx).map(Err),
         })
         .await
     }
@@ -68,16 +66,24 @@ impl Watch {
         if total.due < own.due { total } else { own }
     }
 
-    fn poll_late(&mut self, limit: Limit, cx: &mut Context<'_>) -> Poll<ClientError> {
+    /// Waits until the stage that began at `since` has lasted too long.
+    pub(crate) fn poll_late(
+        &mut self,
+        stage: Stage,
+        since: Stamp,
+        cx: &mut Context<'_>,
+    ) -> Poll<ClientError> {
+        let limit = self.limit(stage, since);
         let due = instant(self.clock, limit.due);
-        if self.timer.deadline() > due {
-            self.timer.as_mut().reset(due);
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        if timer.deadline() > due {
+            timer.as_mut().reset(due);
         }
-        while self.timer.as_mut().poll(cx).is_ready() {
-            if self.timer.deadline() >= due {
+        while timer.as_mut().poll(cx).is_ready() {
+            if timer.deadline() >= due {
                 return Poll::Ready(ClientError::new(ClientErrorKind::Timeout, limit.to_string()));
             }
-            self.timer.as_mut().reset(due);
+            timer.as_mut().reset(due);
         }
         Poll::Pending
     }

@@ -209,6 +209,20 @@ pub struct SocketFacts {
     pub out_of_order: u32,
 }
 
+impl SocketFacts {
+    /// The facts of what came after `earlier` on the same connection: its counts are differences.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        let before = earlier.data_segments_in.unwrap_or_default();
+        Self {
+            retransmits: self.retransmits.wrapping_sub(earlier.retransmits),
+            data_segments_in: self.data_segments_in.map(|count| count.wrapping_sub(before)),
+            out_of_order: self.out_of_order.wrapping_sub(earlier.out_of_order),
+            ..self
+        }
+    }
+}
+
 /// How a request ended well.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -250,4 +264,20 @@ fn is_one(count: &u32) -> bool {
 
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(retransmits: u32, data_segments_in: Option<u32>) -> SocketFacts {
+        SocketFacts { rtt_us: 7, retransmits, data_segments_in, ..SocketFacts::default() }
+    }
+
+    #[test]
+    fn counts_are_differences_and_times_are_not() {
+        assert_eq!(facts(5, Some(40)).since(facts(3, Some(30))), facts(2, Some(10)));
+        assert_eq!(facts(5, Some(40)).since(SocketFacts::default()), facts(5, Some(40)));
+        assert_eq!(facts(5, None).since(facts(5, None)), facts(0, None));
+    }
 }

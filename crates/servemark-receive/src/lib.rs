@@ -4,6 +4,8 @@
 //! last byte of a read out with it. Elsewhere there is no stamp. The client stamps answers by it
 //! and the ground-truth server requests, so that neither counts the wait for a busy reader.
 //!
+//! It also asks what the kernel has counted on a connection: [`facts`].
+//!
 //! This crate waits for nothing: a socket that has nothing is an error of kind `WouldBlock`.
 //!
 //! ```
@@ -22,9 +24,13 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+mod facts;
+
 use std::time::Duration;
 
 use servemark_core::unix_now;
+
+pub use facts::facts;
 
 /// What one read brought.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -135,3 +135,20 @@ async fn arrivals_are_the_kernels_and_the_lag_is_kept() {
     let at = arrivals(&record);
     assert!(at[0] >= record.sent.unwrap() && record.ended >= at[1], "{record:?}");
 }
+
+/// Counts are of the request alone, on a connection that has carried others before it too.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_kernels_counts_are_each_requests_own() {
+    let server = RawServer::answering(crate::support::stream(&["a", "b"])).await;
+    let transport = over(&server.spec(), Echo::default());
+    let mut segments = 0;
+    for _ in 0..8 {
+        let record = ask(&transport).await;
+        let facts = record.socket.expect("the kernel tells");
+        assert_eq!(facts.retransmits, 0);
+        segments = facts.data_segments_in.expect("it counts segments");
+        assert!((1..=record.reads).contains(&segments), "{facts:?}");
+    }
+    assert!(segments < 8, "{segments} are those of all requests");
+}

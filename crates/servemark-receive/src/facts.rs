@@ -1,0 +1,104 @@
+//! What the kernel has counted on a connection: `TCP_INFO`.
+
+#[cfg(target_os = "linux")]
+mod machine {
+    use std::os::fd::AsFd;
+    use std::sync::LazyLock;
+
+    use nix::sys::socket::getsockopt;
+    use nix::{getsockopt_impl, libc, sockopt_impl};
+    use servemark_core::SocketFacts;
+
+    /// What the kernel has counted since the connection was opened. `None` where it does not say.
+    pub fn facts(socket: &impl AsFd) -> Option<SocketFacts> {
+        match *TELLS {
+            Tells::Nothing => None,
+            Tells::Segments => getsockopt(socket, Segments).ok().map(|told| read(&told)),
+            Tells::Order => getsockopt(socket, Order).ok().map(|told| read(&told)),
+        }
+    }
+
+    // `struct tcp_info` as words. It has grown with the kernel, and what is asked for has to be
+    // there: so as much of it as is used, twice.
+    sockopt_impl!(Segments, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; DATA_SEGS_IN + 1]);
+    sockopt_impl!(Order, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; RCV_OOOPACK + 1]);
+
+    /// How much of the struct this kernel has.
+    static TELLS: LazyLock<Tells> = LazyLock::new(|| {
+        let release = rustix::system::uname();
+        Tells::of(release.release().to_str().unwrap_or_default())
+    });
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(super) enum Tells {
+        Nothing,
+        Segments,
+        Order,
+    }
+
+    impl Tells {
+        /// By the kernel's release, such as `6.1.0-13-amd64`.
+        pub(super) fn of(release: &str) -> Self {
+            let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse);
+            match (numbers.next(), numbers.next()) {
+                (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (5, 5) => Self::Order,
+                (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (4, 14) => Self::Segments,
+                _ => Self::Nothing,
+            }
+        }
+    }
+
+    fn read(told: &[u32]) -> SocketFacts {
+        let mut facts = SocketFacts::default();
+        facts.rtt_us = told[RTT];
+        facts.min_rtt_us = Some(told[MIN_RTT]).filter(|&rtt| rtt != UNKNOWN);
+        facts.retransmits = told[TOTAL_RETRANS];
+        facts.data_segments_in = Some(told[DATA_SEGS_IN]);
+        facts.out_of_order = told.get(RCV_OOOPACK).copied().unwrap_or_default();
+        facts
+    }
+
+    const RTT: usize = 17;
+    const TOTAL_RETRANS: usize = 25;
+    const MIN_RTT: usize = 37;
+    const DATA_SEGS_IN: usize = 38;
+    const RCV_OOOPACK: usize = 56;
+
+    /// A round trip that was not seen yet.
+    const UNKNOWN: u32 = u32::MAX;
+}
+
+#[cfg(not(target_os = "linux"))]
+mod machine {
+    use std::os::fd::AsFd;
+
+    use servemark_core::SocketFacts;
+
+    /// Nobody says.
+    pub fn facts(_socket: &impl AsFd) -> Option<SocketFacts> {
+        None
+    }
+}
+
+pub use machine::facts;
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::machine::Tells;
+
+    #[track_caller]
+    fn tells(release: &str, expected: Tells) {
+        assert_eq!(Tells::of(release), expected, "{release}");
+    }
+
+    #[test]
+    fn no_kernel_is_asked_for_more_than_it_has() {
+        tells("6.1.0-13-amd64", Tells::Order);
+        tells("5.5.0", Tells::Order);
+        tells("5.4.17-2136.el8uek", Tells::Segments);
+        tells("4.14", Tells::Segments);
+        tells("4.4.0", Tells::Nothing);
+        tells("3.10.0-1160.el7", Tells::Nothing);
+        tells("unknown", Tells::Nothing);
+    }
+}
