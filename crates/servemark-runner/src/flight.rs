@@ -61,14 +61,15 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         recorder.granted(granted);
         let mut next = Some(Request { recorder, call });
         let mut outcomes = Vec::with_capacity(session.turns());
-        while let Some(request) = next {
-            let record = self.exchange(request).await;
+        while let Some(Request { mut recorder, call }) = next.take() {
+            let outcome = self.carry(call, &mut recorder).await;
+            let record = recorder.finish(outcome, self.alarm.now());
             let turn = conversation.after(&record);
             outcomes.push(self.land(record));
-            next = match turn {
-                Some(turn) => self.follow_up(index, turn).await,
-                None => None,
-            };
+            if let Some(turn) = turn {
+                // What waits for it would make the task of every stream larger.
+                next = Box::pin(self.follow_up(index, turn)).await;
+            }
         }
         outcomes
     }
@@ -96,16 +97,6 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         Some(Request { recorder, call })
     }
 
-    async fn exchange(&self, request: Request<Prepared<T>>) -> RequestRecord {
-        let Request { mut recorder, call } = request;
-        self.orders.observer.0.started(self.phase);
-        let outcome = match call {
-            Ok(call) => self.carry(call, &mut recorder).await,
-            Err(error) => Err(error),
-        };
-        recorder.finish(outcome, self.alarm.now())
-    }
-
     fn land(&self, record: RequestRecord) -> Outcome {
         let outcome = record.outcome.as_ref().map(|_| ()).map_err(Clone::clone);
         self.orders.observer.0.finished(record);
@@ -114,10 +105,11 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
 
     async fn carry(
         &self,
-        call: T::Prepared,
+        call: Prepared<T>,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        let mut work = pin!(self.transport.execute(call, recorder));
+        self.orders.observer.0.started(self.phase);
+        let mut work = pin!(self.transport.execute(call?, recorder));
         let mut stop = pin!(self.orders.stop.reached(Stop::Now));
         let mut listening = false;
         poll_fn(|cx| {

@@ -39,3 +39,16 @@ fn a_chunk_costs_no_allocation() {
     assert!(short > 0, "a request allocates; if none is counted, this test shows nothing");
     assert_eq!(short, long);
 }
+
+/// A run holds one for each stream, and each read goes through it: what is large is cold.
+#[test]
+fn a_request_in_flight_is_small() {
+    let spec = TargetSpec::new("http://127.0.0.1:1".parse().unwrap());
+    let transport =
+        over(&spec, BackendSpec::new(BackendName::VllmChat, CommonSpec::new("mock")).build());
+    let sample = Sample::new("hi", 1, 1);
+    let call = transport.prepare(&sample).unwrap();
+    let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
+    let size = size_of_val(&transport.execute(call, &mut recorder));
+    assert!(size <= 2_560, "{size} bytes");
+}
