@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use servemark::core::{
-    ClientCost, Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog,
-    Sample, Sink, Stamp,
+    Arrival, ArrivalClock, ClientCost, Delta, Finish, Footer, Header, Phase, Recorder,
+    RequestRecord, RunFacts, RunLog, Sample, Sink, Stamp,
 };
 
 /// A complete log of so many requests of so many tokens each.
@@ -31,11 +31,13 @@ pub fn footer(ended: Stamp) -> Footer {
     footer
 }
 
-/// Requests come 5 ms apart; tokens come 20 ms apart, give or take a tenth that depends on both.
-fn record(index: usize, tokens: u32) -> RequestRecord {
+/// Requests come 5 ms apart; tokens come 20 ms apart, give or take a tenth that depends on both, and
+/// are seen 30 to 250 us after they came.
+pub fn record(index: usize, tokens: u32) -> RequestRecord {
     let sample = Sample::new("Tell me a story.", 1024, tokens);
     let due = Stamp::ZERO + Duration::from_millis(5) * index as u32;
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
+    recorder.arrival_clock(ArrivalClock::Kernel);
     recorder.granted(due);
     recorder.sent(due + Duration::from_micros(40));
     let first = due + Duration::from_millis(200);
@@ -43,8 +45,9 @@ fn record(index: usize, tokens: u32) -> RequestRecord {
     for token in 0..tokens {
         let wobble = (u64::from(token) * 7919 + index as u64 * 104_729) % 2000;
         let at = first + Duration::from_millis(20) * token + Duration::from_micros(wobble);
+        let seen = at + Duration::from_micros(30 + wobble % 220);
         recorder.body(at, 1);
-        recorder.at(at).delta(Delta::content(" token").with_tokens(Some(1)));
+        recorder.at(Arrival::new(at, seen)).delta(Delta::content(" token").with_tokens(Some(1)));
     }
     let end = Finish::new(Some("length".to_owned()));
     recorder.finish(Ok(end), first)

@@ -30,6 +30,7 @@ pub use machine::{Cores, Machine};
 pub use noise::Noise;
 pub use options::Options;
 pub use reader::Reader;
+pub(crate) use server::Server;
 pub use server::serve;
 pub use study::{Case, Run, Study, measure};
 pub use table::{Style, write_plan, write_report};

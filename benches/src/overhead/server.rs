@@ -41,7 +41,7 @@ impl Account {
 
 /// A server process. It ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     questions: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStdout>>,
@@ -50,7 +50,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts `program` as a server, on a core of its own if one is given.
-    pub(super) fn start(
+    pub(crate) fn start(
         program: &Path,
         spec: &MockSpec,
         core: Option<usize>,
@@ -69,7 +69,7 @@ impl Server {
     }
 
     /// Where it listens.
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.url
     }
 

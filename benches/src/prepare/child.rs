@@ -1,13 +1,13 @@
 //! One data set, prepared by this client in this process.
 
-use std::fs;
-
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use servemark::backends::Backend;
 use servemark::core::{Clock, DrawContext, MonotonicClock, NoProgress, Session};
 use servemark::rng::RandomState;
 use servemark_cli::{Environment, sglang};
+
+use crate::resident::peak_mib;
 
 /// What it cost to prepare a data set.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -43,12 +43,4 @@ pub fn prepare(argv: &[String]) -> anyhow::Result<Figures> {
         bodies_s: Some(clock.now().since(drawn).as_secs_f64()),
         peak_mib: peak_mib()?,
     })
-}
-
-/// What the kernel says of this process.
-fn peak_mib() -> anyhow::Result<f64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")).context("no VmHWM is told")?;
-    Ok(kib.trim().parse::<f64>()? / 1024.0)
 }

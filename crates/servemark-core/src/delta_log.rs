@@ -6,9 +6,10 @@ use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
 
 /// Every piece of output of one request in order of arrival.
 ///
-/// A row takes six to seven bytes: the time since the row before it, the length of its text, its
-/// lag, and its token count and kind where they differ from the row before. Nothing is rounded.
-/// Pushing allocates nothing once the expected length is reserved.
+/// A row takes seven bytes: the length of its text, the time since the row before it and its lag.
+/// One that does not fit, or has another token count or kind than the row before it, takes as many
+/// more as it needs. Nothing is rounded. Pushing allocates nothing once the expected length is
+/// reserved.
 ///
 /// In a run log it is an object of columns: `at` and `bytes`, and `tokens`, `kinds` and `lag_us`
 /// where any row has something to say.
@@ -40,7 +41,7 @@ pub struct DeltaRow {
 impl DeltaLog {
     /// A log with room for `expected` pieces.
     pub fn with_capacity(expected: usize) -> Self {
-        let room = if expected == 0 { 0 } else { FIRST_ROW + expected * LONGEST_USUAL_ROW };
+        let room = if expected == 0 { 0 } else { FEW_UNUSUAL + expected * USUAL };
         Self { packed: Vec::with_capacity(room), ..Self::default() }
     }
 
@@ -98,15 +99,20 @@ impl DeltaLog {
     fn push_row(&mut self, row: DeltaRow) {
         let gap = row.at.as_nanos().wrapping_sub(self.last.at.as_nanos());
         let now = Before { at: row.at, words: words(row.tokens, row.kind) };
-        let has_other_words = now.words != self.last.words;
-        varint::push(&mut self.packed, gap);
-        varint::push(&mut self.packed, u64::from(row.bytes) << 1 | u64::from(has_other_words));
-        varint::push(&mut self.packed, row.lag_us.into());
-        if has_other_words {
-            varint::push(&mut self.packed, now.words);
+        match usual(gap, row).filter(|_| now.words == self.last.words) {
+            Some(usual) => self.packed.extend_from_slice(&usual),
+            None => self.push_unusual(gap, row, now.words),
         }
         self.last = now;
         self.rows += 1;
+    }
+
+    #[cold]
+    fn push_unusual(&mut self, gap: u64, row: DeltaRow, words: u64) {
+        self.packed.push(UNUSUAL);
+        for number in [gap, row.bytes.into(), row.lag_us.into(), words] {
+            varint::push(&mut self.packed, number);
+        }
     }
 }
 
@@ -129,22 +135,18 @@ impl Iterator for DeltaRows<'_> {
     type Item = DeltaRow;
 
     fn next(&mut self) -> Option<DeltaRow> {
-        let gap = varint::take(&mut self.packed)?;
-        let head = varint::take(&mut self.packed)?;
-        let lag_us = varint::take(&mut self.packed)? as u32;
-        if head & 1 == 1 {
-            self.before.words = varint::take(&mut self.packed)?;
-        }
+        let (gap, bytes, lag_us) = match *self.packed {
+            [bytes, g0, g1, g2, g3, l0, l1, ref rest @ ..] if bytes != UNUSUAL => {
+                self.packed = rest;
+                let gap = u32::from_le_bytes([g0, g1, g2, g3]);
+                (gap.into(), bytes.into(), u16::from_le_bytes([l0, l1]).into())
+            }
+            _ => self.take_unusual()?,
+        };
         self.before.at = Stamp::from_nanos(self.before.at.as_nanos().wrapping_add(gap));
         self.left -= 1;
         let Before { at, words } = self.before;
-        Some(DeltaRow {
-            at,
-            bytes: (head >> 1) as u32,
-            tokens: tokens(words),
-            kind: kind(words),
-            lag_us,
-        })
+        Some(DeltaRow { at, bytes, tokens: tokens(words), kind: kind(words), lag_us })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -153,6 +155,18 @@ impl Iterator for DeltaRows<'_> {
 }
 
 impl ExactSizeIterator for DeltaRows<'_> {}
+
+impl DeltaRows<'_> {
+    /// A row's gap, length and lag; its words are left where the next row finds them.
+    #[cold]
+    fn take_unusual(&mut self) -> Option<(u64, u32, u32)> {
+        self.packed = self.packed.get(1..)?;
+        let mut take = || varint::take(&mut self.packed);
+        let (gap, bytes, lag_us) = (take()?, take()? as u32, take()? as u32);
+        self.before.words = take()?;
+        Some((gap, bytes, lag_us))
+    }
+}
 
 /// What a row is told against: the arrival and the words of the one before it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -186,12 +200,22 @@ fn kind(words: u64) -> DeltaKind {
 const KIND_BITS: u32 = 2;
 const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
 
-/// Four bytes for a gap below 268 ms, one for a text below 64 bytes, two for a lag below 16 ms,
-/// and one more.
-const LONGEST_USUAL_ROW: usize = 8;
+/// A row as nearly all are: a text below 255 bytes, a gap below four seconds, a lag below 65 ms.
+fn usual(gap: u64, row: DeltaRow) -> Option<[u8; USUAL]> {
+    let bytes = u8::try_from(row.bytes).ok().filter(|&bytes| bytes != UNUSUAL)?;
+    let [g0, g1, g2, g3] = u32::try_from(gap).ok()?.to_le_bytes();
+    let [l0, l1] = u16::try_from(row.lag_us).ok()?.to_le_bytes();
+    Some([bytes, g0, g1, g2, g3, l0, l1])
+}
 
-/// The first row's gap is the time since the run began, and its words are its own.
-const FIRST_ROW: usize = 16;
+/// The bytes of a usual row.
+const USUAL: usize = 7;
+
+/// What stands in the place of the length of a text in any other row.
+const UNUSUAL: u8 = u8::MAX;
+
+/// The first row is unusual: its gap is the time since the run began, and its words are its own.
+const FEW_UNUSUAL: usize = 64;
 
 /// How a log is written in a file.
 #[derive(Default, Deserialize, Serialize)]
@@ -213,15 +237,29 @@ impl Serialize for DeltaLog {
     }
 }
 
+impl Columns {
+    fn with_capacity(rows: usize) -> Self {
+        Self {
+            at: Vec::with_capacity(rows),
+            bytes: Vec::with_capacity(rows),
+            tokens: Vec::with_capacity(rows),
+            kinds: Vec::with_capacity(rows),
+            lag_us: Vec::with_capacity(rows),
+        }
+    }
+}
+
 impl From<&DeltaLog> for Columns {
     fn from(log: &DeltaLog) -> Self {
-        Self {
-            at: log.rows().map(|row| row.at).collect(),
-            bytes: log.rows().map(|row| row.bytes).collect(),
-            tokens: log.rows().map(|row| row.tokens).collect(),
-            kinds: log.rows().map(|row| row.kind).collect(),
-            lag_us: log.rows().map(|row| row.lag_us).collect(),
+        let mut columns = Self::with_capacity(log.len());
+        for DeltaRow { at, bytes, tokens, kind, lag_us } in log.rows() {
+            columns.at.push(at);
+            columns.bytes.push(bytes);
+            columns.tokens.push(tokens);
+            columns.kinds.push(kind);
+            columns.lag_us.push(lag_us);
         }
+        columns
     }
 }
 

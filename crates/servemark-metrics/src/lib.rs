@@ -8,11 +8,13 @@
 //! This crate reads no clock, counts no token and prints nothing.
 
 mod audit;
+mod budget;
 mod error;
 mod events;
 mod failures;
 mod gaps;
 mod goodput;
+mod histogram;
 mod items;
 mod metrics;
 mod peak;
@@ -32,10 +34,12 @@ pub use audit::{
     Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
     Spread, Verdict, Yardstick,
 };
+pub use budget::{BeyondBudget, SampleBudget};
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
+pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use policy::{
@@ -46,7 +50,7 @@ pub use score::RequestScore;
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use speculation::AcceptLength;
 pub use steady_state::{ConcurrencyRatio, SteadyState};
-pub use summary::{Interval, Percentile, Summary};
+pub use summary::{Interval, Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
 pub use truth::{Deviation, TruthComparison};

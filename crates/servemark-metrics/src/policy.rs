@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
-use crate::{ConcurrencyRatio, Slo};
+use crate::{ConcurrencyRatio, SampleBudget, Slo};
 
 /// Whose definitions to score by.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -47,6 +47,9 @@ pub struct MetricPolicy {
     /// From which share of the peak concurrency on the run counts as steady; none, no steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<ConcurrencyRatio>,
+    /// How much memory a sample may take, and what becomes of a larger one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sample_budget: SampleBudget,
 }
 
 impl MetricPolicy {
@@ -81,6 +84,7 @@ impl MetricPolicy {
             empty: EmptySample::ZeroButE2el,
             slos: Vec::new(),
             steady_state: None,
+            sample_budget: SampleBudget::default(),
         }
     }
 
@@ -111,6 +115,7 @@ impl MetricPolicy {
             empty: EmptySample::Absent,
             slos: Vec::new(),
             steady_state: None,
+            sample_budget: SampleBudget::default(),
         }
     }
 
@@ -132,6 +137,12 @@ impl MetricPolicy {
     #[must_use]
     pub fn with_steady_state(self, ratio: Option<ConcurrencyRatio>) -> Self {
         Self { steady_state: ratio, ..self }
+    }
+
+    /// The same policy with another budget for its samples.
+    #[must_use]
+    pub fn with_sample_budget(self, budget: SampleBudget) -> Self {
+        Self { sample_budget: budget, ..self }
     }
 
     /// How the answers of a run are read.
@@ -317,4 +328,8 @@ pub enum EmptySample {
     /// Zeros, except for the E2E latency, which is absent: a server that answered nothing did not
     /// answer in no time.
     ZeroButE2el,
+}
+
+fn is_default(budget: &SampleBudget) -> bool {
+    *budget == SampleBudget::default()
 }

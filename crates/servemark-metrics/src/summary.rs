@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::policy::{MetricPolicy, PercentileRule, SampleSize};
-use crate::statistics::order::{self, Ranked};
-use crate::statistics::{self, Moments, by_rank};
+use crate::statistics::{self, Moments, by_rank, order};
+use crate::{BeyondBudget, Histogram};
 
 /// What is said of one sample of latencies, in milliseconds. What cannot be known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -27,6 +27,27 @@ pub struct Summary {
     pub max_ms: Option<f64>,
     /// The percentiles that the policy wants.
     pub percentiles: Vec<Percentile>,
+    /// What they and the median were read off.
+    #[serde(skip_serializing_if = "PercentileSource::is_sample")]
+    pub percentiles_of: PercentileSource,
+}
+
+/// What percentiles are read off. Closed: they are exact or they are not.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PercentileSource {
+    /// The sample itself: they are exact.
+    #[default]
+    Sample,
+    /// A [`Histogram`] of it: they may be off by 0.05 %.
+    Histogram,
+}
+
+impl PercentileSource {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+    fn is_sample(&self) -> bool {
+        *self == Self::Sample
+    }
 }
 
 /// One percentile, or why there is none. Closed: it is known or it is not.
@@ -70,37 +91,49 @@ impl Summary {
         values_s: impl Fn() -> I,
         policy: &MetricPolicy,
     ) -> Self {
-        Self::keeping(MOST_KEPT, values_s, policy)
-    }
-
-    /// A sample of up to `most` values is kept while it is summed up; a larger one is walked
-    /// through again and again instead, to the same numbers.
-    fn keeping<I: Iterator<Item = f64>>(
-        most: usize,
-        values_s: impl Fn() -> I,
-        policy: &MetricPolicy,
-    ) -> Self {
-        let mut kept: Vec<f64> = values_s().take(most + 1).collect();
-        let ranks = |samples| order::in_order(ranks(samples, policy));
+        let most = policy.sample_budget.values();
+        let kept: Vec<f64> = values_s().take(most + 1).collect();
         if kept.len() <= most {
-            let moments = Moments::of(kept.len(), || kept.iter().copied());
-            let ranks = ranks(kept.len());
-            Self::of_parts(moments, &order::select(&mut kept, &ranks), policy)
-        } else {
-            drop(kept);
-            let samples = values_s().count();
-            let ranked = order::narrow(&values_s, &ranks(samples));
-            Self::of_parts(Moments::of(samples, values_s), &ranked, policy)
+            return Self::of_kept(kept, policy);
+        }
+        drop(kept);
+        match policy.sample_budget.beyond {
+            BeyondBudget::Exact => Self::of_walks(values_s, policy),
+            BeyondBudget::Histogram => Self::of_histogram(values_s, policy),
         }
     }
 
-    fn of_parts(moments: Option<Moments>, ranked: &Ranked, policy: &MetricPolicy) -> Self {
-        let samples = moments.map_or(0, |moments| moments.samples);
+    fn of_kept(mut kept: Vec<f64>, policy: &MetricPolicy) -> Self {
+        let moments = Moments::of(kept.len(), || kept.iter().copied());
+        let ranks = ranks(kept.len(), policy);
+        let ranked = order::select(&mut kept, &ranks);
+        Self::read(kept.len(), policy, |rank| ranked.at(rank)).with_moments(moments)
+    }
+
+    fn of_walks<I: Iterator<Item = f64>>(values_s: impl Fn() -> I, policy: &MetricPolicy) -> Self {
+        let samples = values_s().count();
+        let ranked = order::narrow(&values_s, &ranks(samples, policy));
         let read = Self::read(samples, policy, |rank| ranked.at(rank));
+        read.with_moments(Moments::of(samples, values_s))
+    }
+
+    fn of_histogram<I: Iterator<Item = f64>>(
+        values_s: impl Fn() -> I,
+        policy: &MetricPolicy,
+    ) -> Self {
+        let nanos = |seconds: f64| statistics::whole((seconds * 1e9).round()) as u64;
+        let histogram: Histogram = values_s().map(nanos).collect();
+        let samples = histogram.len() as usize;
+        let read = Self::read(samples, policy, |rank| histogram.at(rank as u64) / 1e9);
+        let read = Self { percentiles_of: PercentileSource::Histogram, ..read };
+        read.with_moments(Moments::of(samples, values_s))
+    }
+
+    fn with_moments(self, moments: Option<Moments>) -> Self {
         Self {
             mean_ms: moments.map(|moments| milliseconds(moments.mean)),
             std_ms: moments.map(|moments| milliseconds(moments.std())),
-            ..read
+            ..self
         }
     }
 
@@ -172,11 +205,8 @@ fn ranks(samples: usize, policy: &MetricPolicy) -> Vec<usize> {
         ranks.push(rank);
         0.0
     });
-    ranks
+    order::in_order(ranks)
 }
-
-/// 128 MiB of values.
-const MOST_KEPT: usize = 1 << 24;
 
 fn samples_needed(percent: f64, rule: SampleSize) -> usize {
     match rule {
@@ -194,6 +224,7 @@ fn milliseconds(seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SampleBudget;
 
     fn values(count: usize) -> Vec<f64> {
         (0..count).map(|value| value as f64 / 1000.0).collect()
@@ -233,10 +264,28 @@ mod tests {
                 .map(|value| f64::from(value * 7919 % 1009) / 3e4 + f64::from(value % 3) * 0.02)
                 .collect();
             for policy in [MetricPolicy::native(), MetricPolicy::sglang()] {
-                let walked = Summary::keeping(0, || scattered.iter().copied(), &policy);
-                assert_eq!(walked, Summary::of(&scattered, &policy));
+                let kept = Summary::of(&scattered, &policy);
+                let policy = policy.with_sample_budget(SampleBudget::new(0, BeyondBudget::Exact));
+                assert_eq!(Summary::of(&scattered, &policy), kept);
             }
         }
+    }
+
+    #[test]
+    fn a_histograms_percentiles_are_close_and_say_so() {
+        let scattered = values(5000);
+        let kept = Summary::of(&scattered, &MetricPolicy::native());
+        let budget = SampleBudget::new(8 * 4999, BeyondBudget::Histogram);
+        let policy = MetricPolicy::native().with_sample_budget(budget);
+        let summary = Summary::of(&scattered, &policy);
+        assert_eq!(summary.percentiles_of, PercentileSource::Histogram);
+        assert_eq!((summary.mean_ms, summary.std_ms), (kept.mean_ms, kept.std_ms));
+        assert_eq!((summary.min_ms, summary.max_ms), (kept.min_ms, kept.max_ms));
+        for percent in [50.0, 90.0, 99.0, 99.9] {
+            let [ours, exact] = [&summary, &kept].map(|of| of.percentile_ms(percent).unwrap());
+            assert!((ours - exact).abs() <= exact * 0.0005, "{ours} is not {exact}");
+        }
+        assert_eq!(Summary::of(&scattered[1..], &policy).percentiles_of, PercentileSource::Sample);
     }
 
     #[test]

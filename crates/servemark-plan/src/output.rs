@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_metrics::{ConcurrencyRatio, Slo, Verdict};
+use servemark_metrics::{ConcurrencyRatio, SampleBudget, Slo, Verdict};
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub struct ScoringSpec {
     /// From which share of the peak concurrency on the run counts as steady, if its steady part is
     /// to be told apart.
     pub steady_state: Option<ConcurrencyRatio>,
+    /// How much memory a sample may take while it is summed up, and what becomes of a larger one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub sample_budget: SampleBudget,
     /// The largest share of failed requests with which the run still counts as done; if more fail,
     /// the program says so with its exit code.
     pub tolerated_failures: f64,
@@ -41,10 +44,15 @@ impl Default for ScoringSpec {
             print_requests: false,
             plots: false,
             steady_state: None,
+            sample_budget: SampleBudget::default(),
             tolerated_failures: ALL_BUT_ONE,
             fail_on: None,
         }
     }
+}
+
+fn is_default(budget: &SampleBudget) -> bool {
+    *budget == SampleBudget::default()
 }
 
 /// Whose table.

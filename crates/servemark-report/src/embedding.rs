@@ -3,7 +3,7 @@
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{Audit, FailureGroup, Metrics, Verdict};
+use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Verdict};
 
 use crate::table::{Line, Style, Table, wrapped};
 use crate::{Report, ReportFormat};
@@ -22,6 +22,9 @@ impl ReportFormat for EmbeddingTable {
         table.row("model", &facts.model);
         for column in COLUMNS {
             table.row(column.words, (column.show)(&point));
+        }
+        if report.metrics.latencies.e2el.percentiles_of == PercentileSource::Histogram {
+            table.row("percentiles", "histogram (0.05 %)");
         }
         audit(&mut table, report.audit);
         report.metrics.failures.iter().for_each(|group| failure(&mut table, group));

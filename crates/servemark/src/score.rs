@@ -126,7 +126,8 @@ impl<'a> Scores<'a> {
         };
         let asked = |policy: MetricPolicy| {
             let slos = self.scoring.slos.iter().copied();
-            policy.with_slos(slos).with_steady_state(self.scoring.steady_state)
+            let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
+            policy.with_sample_budget(self.scoring.sample_budget)
         };
         cell.get_or_init(|| Metrics::score(self.log, &asked(policy())))
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use servemark_metrics::{Metrics, Percentile, Summary};
+use servemark_metrics::{Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
 use crate::table::Table;
@@ -34,6 +34,17 @@ pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
         table.cells(label, cells(summary, &percents));
     }
     too_few(table, rows);
+    approximate(table, rows);
+}
+
+/// Says which percentiles are not exact.
+fn approximate(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let is_of_histogram =
+        |row: &&(&str, &Summary)| row.1.percentiles_of == PercentileSource::Histogram;
+    let labels: Vec<&str> = rows.iter().filter(is_of_histogram).map(|(label, _)| *label).collect();
+    if !labels.is_empty() {
+        table.note(format!("  percentiles of {}: histogram (0.05 %)", labels.join(", ")));
+    }
 }
 
 fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {

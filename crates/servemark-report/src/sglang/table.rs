@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_metrics::{Completeness, Goodput, Metrics, Summary};
+use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource, Summary};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
@@ -145,6 +145,9 @@ fn family(table: &mut Table, title: &str, name: &str, summary: &Summary) {
     table.row(&format!("Median {name} (ms):"), fixed(summary.median_ms));
     for percent in [90.0, 95.0, 99.0] {
         table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(percent)));
+    }
+    if summary.percentiles_of == PercentileSource::Histogram {
+        table.row(&format!("{name} percentiles:"), "histogram (0.05 %)");
     }
 }
 

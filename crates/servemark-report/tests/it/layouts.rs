@@ -8,7 +8,7 @@ use servemark_core::{
     Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp,
     Truth, Usage,
 };
-use servemark_metrics::{Audit, MetricPolicy, Metrics, Slo, SloMetric};
+use servemark_metrics::{Audit, BeyondBudget, MetricPolicy, Metrics, SampleBudget, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
 
 use crate::written;
@@ -430,6 +430,22 @@ fn our_document_has_the_run_and_every_number() {
     let p99 = &document["metrics"]["latencies"]["ttft"]["percentiles"][3];
     assert_eq!(*p99, serde_json::json!({"percent": 99.0, "missing_samples": 90}));
     assert_eq!(document["metrics"]["truth"]["requests"], 10);
+}
+
+#[test]
+fn every_table_says_when_percentiles_are_a_histograms() {
+    let budget = SampleBudget::new(0, BeyondBudget::Histogram);
+    let policy = MetricPolicy::native().with_sample_budget(budget);
+    let log = finished();
+    let (metrics, audit) = (Metrics::score(&log, &policy), Audit::of(&log));
+    let report = Report::new(&log, &metrics, &audit);
+    let layouts = [Layout::Native, Layout::Embedding, Layout::Sglang(SglangOptions::default())];
+    for layout in layouts {
+        let table = written(&*layout.table(), &report);
+        assert!(table.contains("histogram (0.05 %)"), "{table}");
+    }
+    let document = written(&*Layout::Native.document(), &report);
+    assert!(document.contains(r#""percentiles_of": "histogram""#), "{document}");
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! How much memory streams take while they wait, and tokens while they are kept and scored.
+//!
+//! Every case runs in a process of its own, because the most memory that a process ever had never
+//! falls. The server of the idle streams is another process still, so that its half of the sockets
+//! is on nobody's bill.
+
+mod cases;
+mod idle;
+mod options;
+mod tokens;
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+
+pub use self::cases::{Case, measure_case};
+pub use self::options::Options;
+
+/// What one case took.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Figures {
+    /// The most memory that its process ever had.
+    pub peak_mib: f64,
+    /// What each stream or token took of it, without what the process has anyway.
+    pub bytes_each: f64,
+    /// How long it took, where that says something.
+    pub seconds: Option<f64>,
+}
+
+/// Measures the cases one after the other. `child` is the program that measures one.
+pub fn measure(
+    options: &Options,
+    child: &[&OsStr],
+    mut tell: impl FnMut(&str),
+) -> anyhow::Result<Vec<(Case, Figures)>> {
+    let run = |case: Case| {
+        tell(&case.to_string());
+        Ok((case.clone(), figures(&case, child)?))
+    };
+    let cases = options.cases();
+    let measured = cases.into_iter().map(run).collect();
+    options.tidy_up();
+    measured
+}
+
+/// Writes a line per case.
+pub fn write_report(rows: &[(Case, Figures)], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "| case | peak, MiB | bytes each | took, s |\n|---|---|---|---|")?;
+    for (case, Figures { peak_mib, bytes_each, seconds }) in rows {
+        let took = seconds.map_or_else(String::new, |seconds| format!("{seconds:.1}"));
+        writeln!(out, "| {case} | {peak_mib:.0} | {bytes_each:.1} | {took} |")?;
+    }
+    Ok(())
+}
+
+fn figures(case: &Case, child: &[&OsStr]) -> anyhow::Result<Figures> {
+    let (program, words) = child.split_first().context("there is no program")?;
+    let mut command = Command::new(program);
+    let output = command.args(words).arg(serde_json::to_string(case)?).output()?;
+    let news = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{case}: {news}");
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

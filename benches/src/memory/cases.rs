@@ -1,0 +1,47 @@
+//! What is measured.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Figures, idle, tokens};
+
+/// One thing that takes memory.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub enum Case {
+    /// Streams that have had three pieces and wait for the fourth.
+    IdleStreams(usize),
+    /// A run's records in memory, as they are kept once they are on the disk.
+    KeptTokens(u64),
+    /// The same, and both tables made of them.
+    ScoredTokens(u64),
+    /// The same run written to a file.
+    WrittenTokens(u64, PathBuf),
+    /// The file scored, as `servemark score` does.
+    ReadTokens(u64, PathBuf),
+}
+
+/// Measures a case in this process, which must have done nothing else.
+pub fn measure_case(case: &Case) -> anyhow::Result<Figures> {
+    match case {
+        Case::IdleStreams(streams) => idle::measure(*streams),
+        Case::KeptTokens(tokens) => tokens::keep(*tokens),
+        Case::ScoredTokens(tokens) => tokens::score(*tokens),
+        Case::WrittenTokens(tokens, path) => tokens::write(*tokens, path),
+        Case::ReadTokens(tokens, path) => tokens::read(*tokens, path),
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IdleStreams(streams) => write!(formatter, "{streams} idle streams"),
+            Self::KeptTokens(tokens) => write!(formatter, "{tokens} tokens kept"),
+            Self::ScoredTokens(tokens) => write!(formatter, "{tokens} tokens kept and scored"),
+            Self::WrittenTokens(tokens, _) => write!(formatter, "{tokens} tokens written"),
+            Self::ReadTokens(tokens, _) => write!(formatter, "{tokens} tokens read and scored"),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! How much memory this process has, as its kernel tells.
+
+use std::fs;
+
+use anyhow::Context;
+
+/// The most that it ever had, in MiB.
+pub(crate) fn peak_mib() -> anyhow::Result<f64> {
+    status("VmHWM:")
+}
+
+/// What it has now, in MiB.
+pub(crate) fn now_mib() -> anyhow::Result<f64> {
+    status("VmRSS:")
+}
+
+fn status(name: &'static str) -> anyhow::Result<f64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB"));
+    let kib = kib.with_context(|| format!("no {name} is told"))?;
+    Ok(kib.trim().parse::<f64>()? / 1024.0)
+}
