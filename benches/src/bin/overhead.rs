@@ -27,7 +27,8 @@ fn main() -> anyhow::Result<()> {
         std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
     }
     write_report(&study, options.style, &mut stdout().lock())?;
-    ensure!(study.missing.is_empty(), "{} runs failed", study.missing.len());
+    let failed = study.failed.len();
+    ensure!(failed == 0, "{failed} runs failed");
     Ok(())
 }
 

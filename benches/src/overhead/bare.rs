@@ -15,16 +15,17 @@ use servemark::backends::{Backend, Route};
 use servemark::core::{
     Clock, Delta, Finish, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Sink, Stamp,
 };
-use servemark::runner::CostMeter;
 
 use super::StreamLoad;
-use super::bed::Seen;
+use super::bed::{CostMeter, Seen};
 use crate::streams::backend;
 
+mod exchanges;
 mod marks;
 mod receive;
 mod timer;
 
+pub(super) use exchanges::Exchanges;
 use marks::Marks;
 pub(super) use receive::Arrivals;
 use timer::Timer;
@@ -116,13 +117,11 @@ impl Bare {
 
 impl Stream {
     fn open(address: &str, sample: &Sample) -> anyhow::Result<Self> {
-        let socket = TcpStream::connect(address)?;
-        socket.set_nodelay(true)?;
-        socket.set_nonblocking(true)?;
+        let socket = open(address)?;
         let expected = sample.output_tokens + FRAME;
         Ok(Self {
             socket,
-            request: request(address, sample)?,
+            request: request(Route::Chat, address, sample)?,
             sent: Stamp::ZERO,
             marks: Marks::default(),
             expected,
@@ -156,8 +155,15 @@ impl Stream {
     }
 }
 
-fn request(address: &str, sample: &Sample) -> anyhow::Result<Vec<u8>> {
-    let wire = backend(Route::Chat).encode(sample)?;
+fn open(address: &str) -> anyhow::Result<TcpStream> {
+    let socket = TcpStream::connect(address)?;
+    socket.set_nodelay(true)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn request(route: Route, address: &str, sample: &Sample) -> anyhow::Result<Vec<u8>> {
+    let wire = backend(route).encode(sample)?;
     let mut request = format!("POST {} HTTP/1.1\r\nhost: {address}\r\n", wire.path).into_bytes();
     for (name, value) in &wire.headers {
         write!(request, "{name}: {}\r\n", value.to_str()?)?;

@@ -3,19 +3,22 @@
 use std::path::Path;
 use std::time::Duration;
 
-use servemark::core::ClientCost;
+use rustix::time::{ClockId, clock_gettime};
+use servemark::core::{ClientCost, Clock, Stamp};
 use servemark::mock::MockSpec;
 
 use super::hog::Hog;
+use super::machine::pin;
 use super::noise::NoiseMeter;
 use super::server::{Account, Server};
-use super::{Cores, Noise};
+use super::{Cores, Noise, Places};
 
 /// How this program is started again, and which core does what.
 #[derive(Debug)]
 pub(super) struct Bed<'a> {
     pub(super) program: &'a Path,
     pub(super) cores: Option<Cores>,
+    pub(super) places: &'a Places,
 }
 
 /// What came of one observation, whatever was seen.
@@ -35,9 +38,44 @@ pub(super) struct Seen {
     pub(super) cost: ClientCost,
 }
 
+/// Measures what this process uses, its threads together.
+#[derive(Debug)]
+pub(super) struct CostMeter {
+    cpu: Duration,
+    wall: Stamp,
+}
+
+impl CostMeter {
+    pub(super) fn start(clock: &dyn Clock) -> Self {
+        Self { cpu: process_cpu(), wall: clock.now() }
+    }
+
+    pub(super) fn stop(self, clock: &dyn Clock) -> ClientCost {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let cpu = process_cpu().saturating_sub(self.cpu);
+        ClientCost::new(nanos(cpu), nanos(clock.now().since(self.wall)))
+    }
+}
+
+fn process_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
 impl Bed<'_> {
     pub(super) fn server(&self, spec: &MockSpec) -> anyhow::Result<Server> {
         Server::start(self.program, spec, self.cores.map(|cores| cores.server))
+    }
+
+    /// Does something on the server's core.
+    pub(super) fn on_servers_core<T>(
+        &self,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let Some(Cores { server, reader }) = self.cores else { return work() };
+        pin(server)?;
+        let done = work();
+        pin(reader)?;
+        done
     }
 
     /// A hog on the client's core, where there is a core of the client's.

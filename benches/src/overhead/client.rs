@@ -6,12 +6,12 @@ use servemark::backends::{Route, WireBackend};
 use servemark::client::{Credentials, Http1Stack, HttpTransport, Target, TargetSpec};
 use servemark::core::{MonotonicClock, Sample, Session};
 use servemark::pacer::SystemPacer;
-use servemark::runner::{Collector, CostMeter, LoadSpec, Runner, StopHandle};
+use servemark::runner::{Collector, LoadSpec, Runner, StopHandle};
 use servemark::schedule::Schedule;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Reader;
-use super::bed::Seen;
+use super::bed::{CostMeter, Seen};
 use crate::streams::backend;
 
 /// A client with all of its connections open.

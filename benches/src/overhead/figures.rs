@@ -10,6 +10,7 @@ use servemark::mock::TruthRow;
 
 use super::StreamLoad;
 use super::bed::{Observed, Seen};
+use super::program::{Ran, Reported};
 
 /// What came of one run of one load with one reader.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
@@ -74,6 +75,29 @@ impl StreamFigures {
             p99_gap_error_ms: Some(p99_difference(&times.gaps).context(TOO_SHORT)?),
             chunks_per_read: Some(chunks / reads as f64),
             cpu_us_per_chunk: cost.cpu_ns as f64 / 1e3 / chunks,
+            server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
+            server_late_ms,
+            ..times.figures().context(TOO_SHORT)?
+        })
+    }
+
+    /// Figures of what a program reports. Which of its times are which request's is not known: its
+    /// distributions are compared with the server's.
+    pub(super) fn of_program(load: &StreamLoad, observed: Observed<Ran>) -> anyhow::Result<Self> {
+        let Observed { seen, account, .. } = observed;
+        let Reported { ttfts, gaps } = seen.reported;
+        let answered = ttfts.len();
+        ensure!(answered == load.streams, "it reports {answered} of {} streams", load.streams);
+        let server_late_ms = server_late_ms(load, &account.truth);
+        let mut truth = (Vec::new(), Vec::new());
+        for row in &account.truth {
+            truth.0.push(*row.sent_ns.first().context(TOO_SHORT)? as f64 / 1e6);
+            extend_with_gaps(&mut truth.1, &row.sent_ns);
+        }
+        let times = Times { ttfts: (ttfts, truth.0), gaps: (gaps, truth.1) };
+        let chunks = load.chunks() as f64;
+        Ok(Self {
+            cpu_us_per_chunk: seen.cpu.as_secs_f64() * 1e6 / chunks,
             server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
             server_late_ms,
             ..times.figures().context(TOO_SHORT)?
@@ -254,6 +278,21 @@ mod tests {
         assert!(figures.server_late_ms.unwrap() > 19.0, "{figures:?}");
         assert!(figures.is_server_limited(&load()));
         assert!(figures.p99_itl.error().abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_program_is_compared_by_its_distributions() {
+        let sent = [10, 20, 30, 40];
+        let reported = Reported { ttfts: vec![11.0, 14.0], gaps: vec![10.0; 6] };
+        let (busy, cpu) = (Duration::from_millis(40), Duration::from_micros(160));
+        let seen = Ran { reported, started: Stamp::ZERO, busy, cpu };
+        let truth = vec![truth(0, &sent), truth(1, &sent)];
+        let account = Account { cpu_ns: 16_000, waited_ns: 0, truth };
+        let observed = Observed { seen, account, noise: Noise::default() };
+        let figures = StreamFigures::of_program(&load(), observed).unwrap();
+        assert_eq!(figures.mean_ttft, Comparison { reported: 12.5, truth: 10.0 });
+        assert!((figures.cpu_us_per_chunk - 20.0).abs() < 1e-9, "{figures:?}");
+        assert_eq!((figures.p99_gap_error_ms, figures.chunks_per_read), (None, None));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::bare::{Arrivals, Bare};
 use super::bed::{Bed, observe};
 use super::client::Client;
 use super::experiment::Experiment;
+use super::program::{self, Program, Workload};
 use super::{Reader, Run, StreamFigures};
 
 /// So many streams, all open at the same time.
@@ -157,14 +158,29 @@ impl Experiment for StreamLoad {
         }
     }
 
-    fn lasts(&self) -> Duration {
-        let server = if self.merged > 1 { MERGED_CHUNK } else { CHUNK } * self.chunks() as u32;
-        let stream = self.ttft + (self.itl * self.tokens).max(server);
-        stream + SETTING_UP + STREAM * self.streams as u32
+    /// A program starts as soon as it can, so it is compared where all requests are due at once.
+    fn workload(&self, _program: Program) -> Option<Workload> {
+        let at_once = self.start == Start::Burst && !self.hog;
+        at_once.then(|| Workload::new(self.streams, 5, self.tokens))
+    }
+
+    fn lasts(&self, reader: Reader) -> Duration {
+        let of_program = matches!(reader, Reader::Program(_));
+        let server = if self.merged > 1 { MERGED_CHUNK } else { CHUNK };
+        let chunk = if of_program { server.max(PROGRAM_CHUNK) } else { server };
+        let stream = self.ttft + (self.itl * self.tokens).max(chunk * self.chunks() as u32);
+        let starting = if of_program { PROGRAM } else { SETTING_UP };
+        stream + starting + STREAM * self.streams as u32
     }
 
     fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<StreamFigures>> {
         let mut server = bed.server(&self.server()?)?;
+        if let Reader::Program(program) = reader {
+            let workload = self.workload(program).context("it cannot send this")?;
+            let observed = program::observe(program, &workload, bed, &mut server)?;
+            let noise = observed.noise;
+            return Ok(Run { figures: StreamFigures::of_program(self, observed)?, noise });
+        }
         let _hog = if self.hog { bed.hog()? } else { None };
         let observed = if let Some(arrivals) = Arrivals::of(reader) {
             let bare = Bare::connect(self, arrivals, server.url())?;
@@ -196,6 +212,9 @@ const MERGED_CHUNK: Duration = Duration::from_nanos(700);
 
 /// Starting a server, and making figures.
 const SETTING_UP: Duration = Duration::from_millis(250);
+/// What programs take for a chunk, and for starting and ending; generous.
+const PROGRAM_CHUNK: Duration = Duration::from_micros(15);
+const PROGRAM: Duration = Duration::from_secs(4);
 /// Connecting one stream, and its share of the figures.
 const STREAM: Duration = Duration::from_micros(250);
 

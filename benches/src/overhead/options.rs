@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 
 use super::experiment::Experiment;
-use super::{Start, StreamLoad, Style};
+use super::{Exchange, ExchangeLoad, OpenLoad, Places, Program, Start, StartUp, StreamLoad, Style};
 
 /// What the study is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,14 @@ pub struct Options {
     pub tokens: u32,
     /// How often each load is run.
     pub runs: usize,
+    /// How many short requests are sent in a closed loop.
+    pub requests: usize,
+    /// For how long requests come in an open loop.
+    pub open_loop: Duration,
+    /// The programs to run beside our own building blocks, where they are there.
+    pub programs: Vec<Program>,
+    /// Where to look for them.
+    pub places: Places,
     /// The loads to run, by name or by the first words of one; all without any.
     pub only: Vec<String>,
     /// Whether to say what would be run, and how long it would take, and to run nothing.
@@ -42,10 +50,17 @@ impl Options {
             match flag.as_str() {
                 "--markdown" => options.style = Style::Markdown,
                 "--plan" => options.plan = true,
+                "--programs" => options.programs = programs(&flag, args.next())?,
+                "--servemark" => options.places.ours = Some(value(&flag, args.next())?),
+                "--python" => options.places.python = Some(value(&flag, args.next())?),
+                "--sglang" => options.places.sglang = Some(value(&flag, args.next())?),
+                "--vllm" => options.places.vllm = Some(value(&flag, args.next())?),
                 "--only" => options.only = list(&flag, args.next())?,
                 "--out" => options.out = Some(value(&flag, args.next())?),
                 "--streams" => options.streams = list(&flag, args.next())?,
                 "--tokens" => options.tokens = value(&flag, args.next())?,
+                "--requests" => options.requests = value(&flag, args.next())?,
+                "--open-loop-ms" => options.open_loop = millis(&flag, args.next())?,
                 "--runs" => options.runs = value(&flag, args.next())?,
                 "--ttft-ms" => options.ttft = millis(&flag, args.next())?,
                 "--itl-ms" => options.itl = millis(&flag, args.next())?,
@@ -75,6 +90,17 @@ impl Options {
         self.streams.iter().flat_map(starts).chain(last).collect()
     }
 
+    /// Every load of short requests in a closed loop.
+    pub(super) fn exchanges(&self) -> Vec<ExchangeLoad> {
+        let load = |kind| ExchangeLoad::new(kind, self.requests);
+        vec![load(Exchange::OneToken), load(Exchange::Embedding)]
+    }
+
+    /// Every load of short requests in an open loop.
+    pub(super) fn open_loops(&self) -> Vec<OpenLoad> {
+        vec![OpenLoad::new(500, self.open_loop), OpenLoad::new(5000, self.open_loop)]
+    }
+
     /// The largest number of streams up to a thousand, else the smallest.
     fn with_hog(&self) -> usize {
         let most = self.streams.iter().copied().filter(|&streams| streams <= 1000).max();
@@ -83,7 +109,12 @@ impl Options {
 
     /// The names of all loads.
     fn names(&self) -> Vec<String> {
-        self.streams().iter().map(Experiment::name).collect()
+        fn names<L: Experiment>(loads: &[L]) -> Vec<String> {
+            loads.iter().map(Experiment::name).collect()
+        }
+        let (streams, exchanges) = (names(&self.streams()), names(&self.exchanges()));
+        let (open_loops, start_ups) = (names(&self.open_loops()), names(&START_UPS));
+        [streams, exchanges, open_loops, start_ups].concat()
     }
 
     fn checked(self) -> anyhow::Result<Self> {
@@ -92,6 +123,9 @@ impl Options {
         }
         if self.itl.is_zero() || !(2..=MOST_TOKENS).contains(&self.tokens) {
             bail!("a gap needs --tokens from 2 to {MOST_TOKENS} and an --itl-ms above zero");
+        }
+        if self.requests == 0 || self.open_loop < SHORTEST {
+            bail!("--requests needs at least one, --open-loop-ms at least 20");
         }
         let names = self.names();
         for word in &self.only {
@@ -111,6 +145,10 @@ impl Default for Options {
             itl: Duration::from_millis(20),
             tokens: 150,
             runs: 3,
+            requests: 20_000,
+            open_loop: Duration::from_secs(4),
+            programs: Program::ALL.to_vec(),
+            places: Places::default(),
             only: Vec::new(),
             plan: false,
             out: None,
@@ -139,6 +177,23 @@ fn millis(flag: &str, text: Option<String>) -> anyhow::Result<Duration> {
     Duration::try_from_secs_f64(millis / 1e3).with_context(|| format!("{flag} cannot be {millis}"))
 }
 
+/// The programs of these names.
+fn programs(flag: &str, text: Option<String>) -> anyhow::Result<Vec<Program>> {
+    let names: Vec<String> = list(flag, text)?;
+    let named = |name: &String| {
+        let program = Program::ALL.into_iter().find(|program| program.name() == name);
+        let known = || Program::ALL.map(Program::name).join(", ");
+        program.with_context(|| format!("{flag} knows no {name:?}; there are: {}", known()))
+    };
+    names.iter().map(named).collect()
+}
+
+/// What programs start with.
+pub(super) const START_UPS: [StartUp; 1] = [StartUp { requests: 1000, prompt_tokens: 1024 }];
+
+/// Ten requests at the lowest rate.
+const SHORTEST: Duration = Duration::from_millis(20);
+
 /// Events in one write of a server that has many to send.
 const MERGED: u32 = 64;
 
@@ -146,7 +201,9 @@ const MERGED: u32 = 64;
 const MOST_TOKENS: u32 = 100_000;
 
 const USAGE: &str = "overhead [--streams 1,64,256,1000,4000] [--ttft-ms 200] [--itl-ms 20] \
-    [--tokens 150] [--runs 3] [--only LOAD,...] [--plan] [--out FILE.json] [--markdown]";
+    [--tokens 150] [--requests 20000] [--open-loop-ms 4000] [--runs 3] [--only LOAD,...] \
+    [--programs NAME,...] [--servemark FOLDER] [--python PYTHON] [--sglang WHEEL] \
+    [--vllm WHEEL] [--plan] [--out FILE.json] [--markdown]";
 
 #[cfg(test)]
 mod tests {
@@ -181,7 +238,8 @@ mod tests {
         };
         assert_eq!(chosen("--only flood"), ["flood", "flood-merged"]);
         assert_eq!(chosen("--only burst-64,hog-1000"), ["burst-64", "hog-1000"]);
-        assert_eq!(chosen("").len(), 12);
+        assert_eq!(chosen("--only poisson"), ["poisson-500", "poisson-5000"]);
+        assert_eq!(chosen("").len(), 17);
     }
 
     #[test]
@@ -193,6 +251,8 @@ mod tests {
         refused("--itl-ms 0", "a gap needs --tokens");
         refused("--tokens 1", "a gap needs --tokens");
         refused("--runs 0", "--runs and --streams need at least one each");
+        refused("--requests 0", "--requests needs at least one");
+        refused("--programs wrk", "--programs knows no \"wrk\"; there are: bench-serving, ");
         refused("--only flo", "--only knows no load \"flo\"; there are: burst-1, ");
         refused("--streams 1 --only burst-64", "--only knows no load \"burst-64\"");
     }

@@ -15,9 +15,28 @@ pub(super) fn switches(process: &str) -> u64 {
     threads(process).iter().filter_map(of).sum()
 }
 
+/// What a process used of all cores, threads that ended included; to a tick of the kernel.
+pub(super) fn cpu(process: &str) -> Duration {
+    TICK * u32::try_from(used_ticks(&read(&format!("/proc/{process}/stat")))).unwrap_or(u32::MAX)
+}
+
 /// What the hypervisor gave to others while a core of this machine wanted to run.
 pub(super) fn stolen() -> Duration {
     TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
+}
+
+/// A process and all that it started and that still run.
+pub(super) fn family(process: &str) -> Vec<String> {
+    let mut family = vec![process.to_owned()];
+    let mut next = 0;
+    while let Some(member) = family.get(next) {
+        let children =
+            threads(member).into_iter().map(|thread| read(&format!("{thread}/children")));
+        let children: Vec<String> = children.collect();
+        family.extend(children.iter().flat_map(|line| line.split_whitespace()).map(str::to_owned));
+        next += 1;
+    }
+    family
 }
 
 /// The folders of a process's threads; none if it is gone.
@@ -41,6 +60,13 @@ fn field(status: &str, name: &str) -> Option<u64> {
     line.trim_start_matches(':').trim().parse().ok()
 }
 
+/// User and system time, of itself and of the children it has waited for. The name before them may
+/// hold anything, but ends with the last bracket.
+fn used_ticks(stat: &str) -> u64 {
+    let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+    after.split_whitespace().skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+}
+
 fn stolen_ticks(stat: &str) -> u64 {
     let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
     all.and_then(|all| all.split_whitespace().nth(7)?.parse().ok()).unwrap_or_default()
@@ -56,6 +82,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn times_are_read_past_any_name() {
+        let stat = "7 (a) b) R 1 7 7 0 -1 4194304 100 0 0 0 11 5 2 1 20 0 1 0 99";
+        assert_eq!(used_ticks(stat), 19);
+        assert_eq!(used_ticks(""), 0);
+    }
+
+    #[test]
     fn stolen_time_is_that_of_all_cores() {
         assert_eq!(stolen_ticks("cpu  1 2 3 4 5 6 7 88 9 0\ncpu0 1 2 3 4 5 6 7 44 9 0"), 88);
     }
@@ -64,5 +97,11 @@ mod tests {
     fn switches_are_those_that_nobody_asked_for() {
         let status = "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t14\n";
         assert_eq!(field(status, SWITCHES), Some(14));
+    }
+
+    #[test]
+    fn a_family_begins_with_its_head() {
+        assert_eq!(family("self")[0], "self");
+        assert_eq!(family("0"), ["0"]);
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Program;
+
 /// Who sends and reads.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,6 +21,8 @@ pub enum Reader {
     Generate,
     /// The client, on OpenAI's route for embeddings.
     Embeddings,
+    /// A whole program, as a user runs it.
+    Program(Program),
 }
 
 impl Reader {
@@ -31,6 +35,7 @@ impl Reader {
             Self::ChatByHyper => "chat by hyper",
             Self::Generate => "`/generate`",
             Self::Embeddings => "embeddings",
+            Self::Program(program) => program.name(),
         }
     }
 }

@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use servemark::metrics::statistics;
 
 use super::experiment::Experiment;
-use super::{Case, Noise, Options, Run, StreamFigures, StreamLoad, Study};
+use super::{
+    Case, ExchangeFigures, ExchangeLoad, Installed, Noise, OpenFigures, OpenLoad, Options, Run,
+    StartUp, StartUpFigures, StreamFigures, StreamLoad, Study,
+};
 
 /// How a table is written. Closed: for a terminal or for a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -23,18 +26,26 @@ pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Res
     let machine = &study.machine;
     write!(out, "{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)?;
     writeln!(out, ", servemark {}", study.version)?;
+    for Installed { program, version } in &study.programs {
+        writeln!(out, "{} {version}", program.name())?;
+    }
     if let Some(cores) = study.cores {
         writeln!(out, "server on core {}, clients on core {}", cores.server, cores.reader)?;
     }
     writeln!(out, "\nEach figure: median (smallest..largest) of all runs. Errors are reported")?;
     writeln!(out, "minus truth, in ms; waits and stolen time in ms.")?;
     write_table(&study.streams, style, out)?;
-    write_list("Not measured", &study.missing, out)
+    write_table(&study.exchanges, style, out)?;
+    write_table(&study.open_loops, style, out)?;
+    write_table(&study.start_ups, style, out)?;
+    write_list("Skipped", &study.skipped, out)?;
+    write_list("Failed", &study.failed, out)
 }
 
 /// Writes what would be run, how long a run of each takes, and how long all of it.
 pub fn write_plan(options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let study = Study::planned(options);
+    write_list("Skipped", &study.skipped, out)?;
     for (name, lasts) in study.steps() {
         writeln!(out, "{:6.1} s  {name}", lasts.as_secs_f64())?;
     }
@@ -56,11 +67,15 @@ trait Tabular: Experiment<Figures: 'static> {
     /// As its rows call it.
     fn title(&self) -> String;
 
-    /// What a reader costs, for comparison with the floor.
-    fn cost(figures: &Self::Figures) -> Option<f64>;
+    /// What a reader costs, for comparison with the floor, where there is one.
+    fn cost(_figures: &Self::Figures) -> Option<f64> {
+        None
+    }
 
     /// What must be known of a run.
-    fn remark(&self, figures: &Self::Figures) -> Option<&'static str>;
+    fn remark(&self, _figures: &Self::Figures) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A column of figures.
@@ -98,6 +113,49 @@ impl Tabular for StreamLoad {
 
     fn remark(&self, figures: &StreamFigures) -> Option<&'static str> {
         figures.is_server_limited(self).then_some("server-limited")
+    }
+}
+
+impl Tabular for ExchangeLoad {
+    const COLUMNS: &'static [Column<ExchangeFigures>] = &[
+        Column::new("requests/s", 0, |figures| Some(figures.requests_per_second)),
+        Column::new("server us/request", 2, |figures| Some(figures.server_cpu_us_per_request)),
+        Column::new("CPU us/request", 2, |figures| Some(figures.cpu_us_per_request)),
+    ];
+
+    fn title(&self) -> String {
+        self.title()
+    }
+
+    fn cost(figures: &ExchangeFigures) -> Option<f64> {
+        Some(figures.cpu_us_per_request)
+    }
+}
+
+impl Tabular for OpenLoad {
+    const COLUMNS: &'static [Column<OpenFigures>] = &[
+        Column::new("achieved rate, %", 2, |figures| Some(figures.achieved * 100.0)),
+        Column::new("latest send, % of span", 3, |figures| Some(figures.worst_lag? * 100.0)),
+        Column::new("median late, us", 0, |figures| figures.median_late_us),
+        Column::new("p99 late, us", 0, |figures| figures.p99_late_us),
+        Column::new("KS distance", 4, |figures| Some(figures.gaps.distance)),
+        Column::new("KS p", 3, |figures| Some(figures.gaps.p_value)),
+        Column::new("KS p of schedule", 3, |figures| Some(figures.drawn_gaps?.p_value)),
+    ];
+
+    fn title(&self) -> String {
+        self.title()
+    }
+}
+
+impl Tabular for StartUp {
+    const COLUMNS: &'static [Column<StartUpFigures>] = &[
+        Column::new("first request, ms", 0, |figures| Some(figures.first_request_ms)),
+        Column::new("--help, ms", 0, |figures| Some(figures.help_ms)),
+    ];
+
+    fn title(&self) -> String {
+        self.title()
     }
 }
 

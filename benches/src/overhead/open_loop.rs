@@ -1,0 +1,188 @@
+//! Requests that come whether or not the ones before them are answered.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+use servemark::core::{RequestRecord, Sample, Stamp};
+use servemark::metrics::statistics;
+use servemark::mock::{MockSpec, TruthRow};
+use servemark::rng::RandomState;
+use servemark::runner::LoadSpec;
+use servemark::schedule::ArrivalSpec;
+
+use super::bed::{Bed, observe};
+use super::client::Client;
+use super::exchanges::busy;
+use super::experiment::Experiment;
+use super::figures::{p99, sorted};
+use super::load::numbered;
+use super::program::{self, Program, Workload};
+use super::{KolmogorovSmirnov, Reader, Run};
+
+/// A Poisson process of requests with short answers.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OpenLoad {
+    /// Its rate.
+    pub per_second: f64,
+    /// How many requests.
+    pub requests: usize,
+}
+
+/// What came of one run of a Poisson process.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OpenFigures {
+    /// The rate at which requests left, over the one that was asked for.
+    pub achieved: f64,
+    /// How late the latest request left by its drawn schedule, over that schedule's span; absent
+    /// where the schedule is not known.
+    pub worst_lag: Option<f64>,
+    /// How late a request left by its drawn schedule: the median, in microseconds.
+    pub median_late_us: Option<f64>,
+    /// The 99th percentile of that.
+    pub p99_late_us: Option<f64>,
+    /// Whether the gaps between requests are exponential.
+    pub gaps: KolmogorovSmirnov,
+    /// The same of the gaps that were drawn.
+    pub drawn_gaps: Option<KolmogorovSmirnov>,
+}
+
+impl OpenLoad {
+    /// A process of this rate that lasts so long.
+    pub fn new(per_second: u32, lasts: Duration) -> Self {
+        let requests = lasts.as_millis() as usize * per_second as usize / 1000;
+        Self { per_second: f64::from(per_second), requests }
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("Poisson, {}/s", self.per_second)
+    }
+
+    /// Figures of when requests left, on any clock.
+    fn figures(&self, left: Vec<Stamp>) -> anyhow::Result<OpenFigures> {
+        let (gaps, rate) = gaps_and_rate(left)?;
+        let gaps = KolmogorovSmirnov::of_gaps(&gaps, self.per_second).context(TOO_FEW)?;
+        Ok(OpenFigures {
+            achieved: rate / self.per_second,
+            worst_lag: None,
+            median_late_us: None,
+            p99_late_us: None,
+            gaps,
+            drawn_gaps: None,
+        })
+    }
+
+    /// Figures of when requests left, and when they were to leave.
+    fn figures_of(&self, records: &[RequestRecord]) -> anyhow::Result<OpenFigures> {
+        busy(records, self.requests)?;
+        let left = records.iter().map(RequestRecord::started).collect();
+        let due: Vec<Stamp> = records.iter().map(|record| record.scheduled).collect();
+        let late = |record: &RequestRecord| record.started().since(record.scheduled);
+        let late = sorted(records.iter().map(|record| late(record).as_secs_f64() * 1e6).collect());
+        let span = span(&due).context(TOO_FEW)?.as_secs_f64() * 1e6;
+        let (drawn, _) = gaps_and_rate(due)?;
+        Ok(OpenFigures {
+            worst_lag: late.last().map(|worst| worst / span),
+            median_late_us: statistics::median(&late),
+            p99_late_us: p99(&late),
+            drawn_gaps: KolmogorovSmirnov::of_gaps(&drawn, self.per_second),
+            ..self.figures(left)?
+        })
+    }
+}
+
+impl Experiment for OpenLoad {
+    type Figures = OpenFigures;
+
+    fn name(&self) -> String {
+        format!("poisson-{}", self.per_second)
+    }
+
+    fn readers(&self) -> &'static [Reader] {
+        &[Reader::Chat]
+    }
+
+    fn lasts(&self, _reader: Reader) -> Duration {
+        Duration::from_secs_f64(self.requests as f64 / self.per_second) + SETTING_UP
+    }
+
+    fn workload(&self, _program: Program) -> Option<Workload> {
+        Some(Workload::new(self.requests, 5, 1).at_rate(self.per_second))
+    }
+
+    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<OpenFigures>> {
+        let mut server = bed.server(&MockSpec::new(TTFT, Duration::ZERO))?;
+        if let Reader::Program(program) = reader {
+            let workload = self.workload(program).context("it cannot send this")?;
+            let observed = program::observe(program, &workload, bed, &mut server)?;
+            let received = |row: &TruthRow| row.received;
+            let left = observed.account.truth.iter().map(received).collect();
+            return Ok(Run { figures: self.figures(left)?, noise: observed.noise });
+        }
+        let arrivals = ArrivalSpec::at_rate(self.per_second)?;
+        let mut random = RandomState::seeded(SEED);
+        let schedule = arrivals.schedule(&vec![None; self.requests], &mut random)?;
+        let samples = numbered(&Sample::new("Tell me a story.", 5, 1), self.requests);
+        let client = Client::connect(reader, server.url(), CONNECTIONS)?;
+        let load = LoadSpec::new(arrivals);
+        let observed = observe(&mut server, || client.run(&load, samples, &schedule))?;
+        Ok(Run { figures: self.figures_of(&observed.seen.records)?, noise: observed.noise })
+    }
+}
+
+/// The gaps between so many instants, in seconds and by length, and the instants' mean rate.
+fn gaps_and_rate(mut instants: Vec<Stamp>) -> anyhow::Result<(Vec<f64>, f64)> {
+    ensure!(instants.len() > 1, TOO_FEW);
+    instants.sort_unstable();
+    let gap = |pair: &[Stamp]| pair[1].since(pair[0]).as_secs_f64();
+    let gaps: Vec<f64> = instants.windows(2).map(gap).collect();
+    let span = span(&instants).context(TOO_FEW)?.as_secs_f64();
+    let rate = gaps.len() as f64 / span;
+    Ok((sorted(gaps), rate))
+}
+
+fn span(instants: &[Stamp]) -> Option<Duration> {
+    Some(instants.iter().max()?.since(*instants.iter().min()?))
+}
+
+const TOO_FEW: &str = "too few requests have no gaps";
+const SETTING_UP: Duration = Duration::from_millis(400);
+
+/// From a request to its only token: some fifty are in flight at the highest rate.
+const TTFT: Duration = Duration::from_millis(5);
+const CONNECTIONS: usize = 256;
+const SEED: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use servemark::core::{Finish, Phase, Recorder};
+
+    use super::*;
+
+    fn record(index: usize, due_us: u64, left_us: u64) -> RequestRecord {
+        let [due, left] = [due_us, left_us].map(|us| Stamp::from_nanos(us * 1000));
+        let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 1), due);
+        recorder.sent(left);
+        recorder.finish(Ok(Finish::default()), left)
+    }
+
+    #[test]
+    fn lateness_is_by_the_drawn_schedule() {
+        let load = OpenLoad { per_second: 100.0, requests: 3 };
+        let records = [record(0, 0, 30), record(2, 20_000, 20_010), record(1, 10_000, 10_040)];
+        let figures = load.figures_of(&records).unwrap();
+        assert!((figures.worst_lag.unwrap() - 0.002).abs() < 1e-12, "{figures:?}");
+        assert!((figures.median_late_us.unwrap() - 30.0).abs() < 1e-9, "{figures:?}");
+        assert!((figures.achieved - 1.001).abs() < 1e-3, "{figures:?}");
+        let beat = 1.0 - (-1.0_f64).exp();
+        assert!((figures.drawn_gaps.unwrap().distance - beat).abs() < 1e-9, "{figures:?}");
+    }
+
+    #[test]
+    fn one_request_has_no_rate() {
+        let load = OpenLoad { per_second: 100.0, requests: 1 };
+        assert_eq!(load.figures_of(&[record(0, 0, 1)]).unwrap_err().to_string(), TOO_FEW);
+    }
+}
