@@ -9,6 +9,7 @@ mod document;
 mod injected;
 mod schedule;
 mod script;
+mod scripts;
 mod stream;
 mod template;
 mod words;
@@ -24,6 +25,7 @@ pub(crate) use dialect::{Author, Dialect, error_document};
 pub(crate) use document::Document;
 pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
+pub(crate) use scripts::Scripts;
 pub(crate) use stream::Stream;
 
 /// An answer that takes its time.

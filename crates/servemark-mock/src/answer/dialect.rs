@@ -1,13 +1,15 @@
 //! What the routes answer: the shapes that SGLang and vLLM put on the wire.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
-use super::ask::{Ask, UsageEvents};
-use super::script::{Length, Script};
-use super::template::{Style, TEXT, TOKENS, TOTAL, Template, Text};
+use super::ask::Ask;
+use super::script::{Length, Part, Script};
+use super::scripts::{Form, Scripts};
+use super::template::Style;
 use super::words;
 use crate::{ErrorShape, MockSpec};
 
@@ -60,16 +62,18 @@ impl<'a> Author<'a> {
         Length { tokens, tokens_per_piece: self.spec.tokens_per_chunk }
     }
 
-    /// The answer as a stream; a dialect that never streams has none.
-    pub(crate) fn script(&self, style: Style) -> Option<Script> {
-        match self.dialect {
-            _ if !self.ask.is_stream() => None,
-            Dialect::Chat => Some(self.chat_script(style)),
-            Dialect::Completions => Some(self.completions_script(style)),
-            Dialect::Embeddings | Dialect::Rerank => None,
-            Dialect::Generate => Some(self.generate_script(style)),
-            Dialect::Triton => Some(self.triton_script(style)),
+    /// The answer as a stream, if it is one; a dialect that never streams has none.
+    pub(crate) fn script(&self, scripts: &Scripts, style: Style) -> Option<Arc<Script>> {
+        if !self.ask.is_stream() {
+            return None;
         }
+        let form = Form { dialect: self.dialect, usage: self.ask.usage(), style };
+        scripts.find(form, &self.spec.model, self.created)
+    }
+
+    /// What is its own of a stream.
+    pub(crate) fn part(&self) -> Part {
+        Part { number: self.number, prompt_tokens: self.prompt_tokens(), length: self.length() }
     }
 
     /// The answer as one document.
@@ -79,104 +83,24 @@ impl<'a> Author<'a> {
             Dialect::Chat => self.chat_document(tokens),
             Dialect::Completions => self.completions_document(tokens),
             Dialect::Embeddings => self.embeddings_document(),
-            Dialect::Generate => self.generated(
-                &words::text(tokens),
-                &json!(tokens),
-                &json!({"type": "length", "length": tokens}),
-            ),
+            Dialect::Generate => self.generated(tokens),
             Dialect::Rerank => self.ranking(),
             Dialect::Triton => triton_event(&words::text(tokens)),
         };
         document.to_string()
     }
 
-    fn chat_script(&self, style: Style) -> Script {
-        let length = self.length();
-        let role = json!({"role": "assistant", "content": ""});
-        let opening = self.chat_event(&role, None, self.usage_in_event(json!(0)));
-        let piece =
-            self.chat_event(&json!({"content": TEXT}), None, self.usage_in_event(json!(TOKENS)));
-        let finish =
-            self.chat_event(&json!({}), Some("length"), self.usage_in_event(json!(length.tokens)));
-        Script {
-            opening: style.event(&opening.to_string()),
-            piece: self.template(style, &piece, Text::Delta),
-            last_piece: None,
-            closing: style.event(&finish.to_string())
-                + &self.usage_event(style, "chat.completion.chunk"),
-            end_mark: true,
-            length,
-        }
-    }
-
-    fn chat_event(&self, delta: &Value, finish: Option<&str>, usage: Option<Value>) -> Value {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
-        self.openai("chat.completion.chunk", &[choice], usage)
-    }
-
-    fn completions_script(&self, style: Style) -> Script {
-        let piece = |finish| {
-            let event = self.completions_event(finish);
-            self.template(style, &event, Text::Delta)
-        };
-        Script {
-            opening: String::new(),
-            piece: piece(None),
-            last_piece: Some(piece(Some("length"))),
-            closing: self.usage_event(style, "text_completion"),
-            end_mark: true,
-            length: self.length(),
-        }
-    }
-
-    fn completions_event(&self, finish: Option<&str>) -> Value {
-        let choice = json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
-        self.openai("text_completion", &[choice], self.usage_in_event(json!(TOKENS)))
-    }
-
-    fn generate_script(&self, style: Style) -> Script {
-        let length = self.length();
-        let piece = |finish: &Value| {
-            let event = self.generated(TEXT, &json!(TOKENS), finish);
-            self.template(style, &event, Text::Cumulative)
-        };
-        Script {
-            opening: String::new(),
-            piece: piece(&Value::Null),
-            last_piece: Some(piece(&json!({"type": "length", "length": length.tokens}))),
-            closing: String::new(),
-            end_mark: true,
-            length,
-        }
-    }
-
-    fn template(&self, style: Style, json: &Value, text: Text) -> Template {
-        Template::new(style, json, text, self.prompt_tokens())
-    }
-
     fn chat_document(&self, tokens: u32) -> Value {
         let message = json!({"role": "assistant", "content": words::text(tokens)});
         let choice =
             json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "length"});
-        self.openai("chat.completion", &[choice], Some(self.whole_usage()))
+        self.openai("chatcmpl", "chat.completion", choice)
     }
 
     fn completions_document(&self, tokens: u32) -> Value {
         let text = words::text(tokens);
         let choice = json!({"index": 0, "text": text, "logprobs": null, "finish_reason": "length"});
-        self.openai("text_completion", &[choice], Some(self.whole_usage()))
-    }
-
-    /// Every event has all the text so far, and nothing marks the end.
-    fn triton_script(&self, style: Style) -> Script {
-        Script {
-            opening: String::new(),
-            piece: self.template(style, &triton_event(TEXT), Text::Cumulative),
-            last_piece: None,
-            closing: String::new(),
-            end_mark: false,
-            length: self.length(),
-        }
+        self.openai("cmpl", "text_completion", choice)
     }
 
     fn embeddings_document(&self) -> Value {
@@ -215,12 +139,12 @@ impl<'a> Author<'a> {
         })
     }
 
-    fn generated(&self, text: &str, tokens: &Value, finish: &Value) -> Value {
+    fn generated(&self, tokens: u32) -> Value {
         json!({
-            "text": text,
+            "text": words::text(tokens),
             "meta_info": {
                 "id": format!("{:032x}", self.number),
-                "finish_reason": finish,
+                "finish_reason": {"type": "length", "length": tokens},
                 "prompt_tokens": self.prompt_tokens(),
                 "completion_tokens": tokens,
                 "cached_tokens": 0,
@@ -228,52 +152,15 @@ impl<'a> Author<'a> {
         })
     }
 
-    fn openai(&self, object: &str, choices: &[Value], usage: Option<Value>) -> Value {
-        let mut answer = json!({
-            "id": format!("{}-{}", self.id_prefix(), self.number),
-            "object": object,
-            "created": self.created,
-            "model": self.spec.model,
-            "choices": choices,
-        });
-        if let Some(usage) = usage {
-            answer["usage"] = usage;
-        }
-        answer
+    fn openai(&self, prefix: &str, kind: &str, choice: Value) -> Value {
+        let id = format!("{prefix}-{}", self.number);
+        let openai = OpenAi { id, model: &self.spec.model, created: self.created };
+        openai.object(kind, &[choice], Some(self.usage()))
     }
 
-    fn id_prefix(&self) -> &'static str {
-        if self.dialect == Dialect::Chat { "chatcmpl" } else { "cmpl" }
-    }
-
-    /// The counts inside every event, if they were asked for. A gap for the tokens makes one for
-    /// the total.
-    fn usage_in_event(&self, tokens: Value) -> Option<Value> {
-        let total = match tokens.as_u64() {
-            Some(tokens) => json!(u64::from(self.prompt_tokens()) + tokens),
-            None => json!(TOTAL),
-        };
-        (self.ask.usage() == UsageEvents::Continuous).then(|| self.usage(tokens, total))
-    }
-
-    /// The event after all others that holds only the counts, if it was asked for.
-    fn usage_event(&self, style: Style, object: &str) -> String {
-        if self.ask.usage() == UsageEvents::None {
-            return String::new();
-        }
-        style.event(&self.openai(object, &[], Some(self.whole_usage())).to_string())
-    }
-
-    fn whole_usage(&self) -> Value {
-        let tokens = self.length().tokens;
-        self.usage(json!(tokens), json!(self.prompt_tokens().saturating_add(tokens)))
-    }
-
-    fn usage(&self, tokens: Value, total: Value) -> Value {
-        let prompt = json!(self.prompt_tokens());
-        let counts =
-            [("prompt_tokens", prompt), ("completion_tokens", tokens), ("total_tokens", total)];
-        counts.into_iter().collect()
+    fn usage(&self) -> Value {
+        let (prompt, tokens) = (self.prompt_tokens(), self.length().tokens);
+        count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
     }
 
     fn prompt_tokens(&self) -> u32 {
@@ -281,7 +168,38 @@ impl<'a> Author<'a> {
     }
 }
 
-fn triton_event(text: &str) -> Value {
+/// What all of OpenAI's objects of one answer share.
+#[derive(Debug)]
+pub(super) struct OpenAi<'a> {
+    pub(super) id: String,
+    pub(super) model: &'a str,
+    pub(super) created: u64,
+}
+
+impl OpenAi<'_> {
+    pub(super) fn object(&self, kind: &str, choices: &[Value], usage: Option<Value>) -> Value {
+        let mut object = json!({
+            "id": self.id,
+            "object": kind,
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+        });
+        if let Some(usage) = usage {
+            object["usage"] = usage;
+        }
+        object
+    }
+}
+
+/// The counts as OpenAI's routes tell them.
+pub(super) fn count(prompt: Value, completion: Value, total: Value) -> Value {
+    let counts =
+        [("prompt_tokens", prompt), ("completion_tokens", completion), ("total_tokens", total)];
+    counts.into_iter().collect()
+}
+
+pub(super) fn triton_event(text: &str) -> Value {
     json!({
         "model_name": "ensemble",
         "model_version": "1",

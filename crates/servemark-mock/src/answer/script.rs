@@ -2,31 +2,57 @@
 
 use std::num::NonZeroU32;
 
-use super::template::Template;
+use super::template::{Filling, Template};
 
-/// The events of one stream.
+/// The events of a stream, for whichever request.
 #[derive(Debug)]
 pub(crate) struct Script {
     /// Events before the first token.
-    pub(super) opening: String,
+    pub(super) opening: Template,
     /// The event of a piece.
     pub(super) piece: Template,
     /// The event of the last piece, where it is another.
     pub(super) last_piece: Option<Template>,
     /// Events after the last token.
-    pub(super) closing: String,
+    pub(super) closing: Template,
     /// Whether the dialect has an end mark.
     pub(super) end_mark: bool,
+}
+
+/// What the stream of one request has of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// The request's number.
+    pub(super) number: u64,
+    pub(super) prompt_tokens: u32,
     pub(super) length: Length,
 }
 
 impl Script {
+    /// Appends what comes before the first piece.
+    pub(super) fn open(&self, part: &Part, out: &mut Vec<u8>) {
+        self.opening.render(&part.filling(0, 0), out);
+    }
+
     /// Appends the event of a piece.
-    pub(super) fn render(&self, piece: u32, out: &mut Vec<u8>) {
-        let is_last = piece + 1 == self.length.pieces();
+    pub(super) fn tell(&self, part: &Part, piece: u32, out: &mut Vec<u8>) {
+        let is_last = piece + 1 == part.length.pieces();
         let template = self.last_piece.as_ref().filter(|_| is_last).unwrap_or(&self.piece);
-        let (from, until) = self.length.tokens_of(piece);
-        template.render(from, until, out);
+        let (from, until) = part.length.tokens_of(piece);
+        template.render(&part.filling(from, until), out);
+    }
+
+    /// Appends what comes after the last piece.
+    pub(super) fn close(&self, part: &Part, out: &mut Vec<u8>) {
+        let tokens = part.length.tokens;
+        self.closing.render(&part.filling(tokens, tokens), out);
+    }
+}
+
+impl Part {
+    fn filling(&self, from: u32, until: u32) -> Filling {
+        let &Self { number, prompt_tokens, .. } = self;
+        Filling { number, prompt_tokens, from, until }
     }
 }
 

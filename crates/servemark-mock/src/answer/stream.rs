@@ -1,12 +1,13 @@
 //! A stream as a state machine: its head, its pieces, its tail.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use servemark_core::Stamp;
 
 use super::dialect::error_json;
 use super::injected::{Content, Injected, Interruption};
-use super::script::Script;
+use super::script::{Part, Script};
 use super::{Schedule, Step};
 use crate::ErrorShape;
 use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
@@ -14,7 +15,10 @@ use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
 /// An answer that is streamed.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    script: Script,
+    script: Arc<Script>,
+    part: Part,
+    /// Whether its opening and its closing are told.
+    is_framed: bool,
     schedule: Schedule,
     injected: Injected,
     framing: Framing,
@@ -24,8 +28,6 @@ pub(crate) struct Stream {
     pieces: u32,
     told: u32,
     due: Stamp,
-    /// The events of the step that is being taken; kept for its memory.
-    events: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -37,25 +39,24 @@ enum Stage {
 
 impl Stream {
     pub(crate) fn new(
-        mut script: Script,
+        script: Arc<Script>,
+        part: Part,
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
     ) -> Self {
-        let mut pieces = script.length.pieces();
-        if injected.content != Content::All {
-            (script.opening, script.closing) = Default::default();
-            pieces = 0;
-        }
+        let is_framed = injected.content == Content::All;
+        let pieces = if is_framed { part.length.pieces() } else { 0 };
         let (framing, keep_alive) = if injected.close_delimited {
             (Framing::Close, KeepAlive::No)
         } else {
             (Framing::Chunked, keep_alive)
         };
         let (stage, due) = (Stage::Head, schedule.head());
-        let events = Vec::new();
         Self {
             script,
+            part,
+            is_framed,
             schedule,
             injected,
             framing,
@@ -64,7 +65,6 @@ impl Stream {
             pieces,
             told: 0,
             due,
-            events,
         }
     }
 
@@ -88,7 +88,6 @@ impl Stream {
     }
 
     pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
-        self.events.clear();
         match self.stage {
             Stage::Head => self.head(out),
             Stage::Pieces => self.group(out),
@@ -98,8 +97,9 @@ impl Stream {
 
     fn head(&mut self, out: &mut Vec<u8>) -> Step {
         push_head(200, "text/event-stream; charset=utf-8", self.framing, self.keep_alive, out);
-        self.events.extend_from_slice(self.script.opening.as_bytes());
-        self.push_events(out);
+        if self.is_framed {
+            self.push_chunk(out, |stream, out| stream.script.open(&stream.part, out));
+        }
         self.go_on();
         Step::default()
     }
@@ -107,31 +107,41 @@ impl Stream {
     fn group(&mut self, out: &mut Vec<u8>) -> Step {
         let mut step = Step::default();
         let until = self.group_end();
-        while self.told < until.min(self.pieces) && step.end.is_none() {
-            match self.injected.interruption(self.told) {
-                None => {
-                    self.script.render(self.told, &mut self.events);
-                    step.pieces += 1;
-                }
-                Some(Interruption::BadFrame) => self.push_event(BAD_FRAME),
-                Some(Interruption::Cut) => step.end = Some(End::Close),
-                Some(Interruption::Error(shape)) => self.fail(shape),
-                Some(Interruption::Hang) => step.end = Some(End::Hang),
+        self.push_chunk(out, |stream, out| {
+            while stream.told < until.min(stream.pieces) && step.end.is_none() {
+                stream.tell_next(&mut step, out);
             }
-            self.told += 1;
-        }
-        self.push_events(out);
+        });
         self.go_on();
         step
     }
 
-    fn tail(&mut self, out: &mut Vec<u8>) -> Step {
-        self.events.extend_from_slice(self.script.closing.as_bytes());
-        let marked = self.script.end_mark && self.injected.end_mark;
-        if marked && self.injected.content != Content::Nothing {
-            self.push_event("[DONE]");
+    fn tell_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
+        match self.injected.interruption(self.told) {
+            None => {
+                self.script.tell(&self.part, self.told, out);
+                step.pieces += 1;
+            }
+            Some(Interruption::BadFrame) => self.push_event(BAD_FRAME, out),
+            Some(Interruption::Cut) => step.end = Some(End::Close),
+            Some(Interruption::Error(shape)) => self.fail(shape, out),
+            Some(Interruption::Hang) => step.end = Some(End::Hang),
         }
-        self.push_events(out);
+        self.told += 1;
+    }
+
+    fn tail(&mut self, out: &mut Vec<u8>) -> Step {
+        let is_marked = self.script.end_mark
+            && self.injected.end_mark
+            && self.injected.content != Content::Nothing;
+        self.push_chunk(out, |stream, out| {
+            if stream.is_framed {
+                stream.script.close(&stream.part, out);
+            }
+            if is_marked {
+                stream.push_event("[DONE]", out);
+            }
+        });
         if self.framing == Framing::Chunked {
             out.extend_from_slice(b"0\r\n\r\n");
         }
@@ -157,21 +167,21 @@ impl Stream {
     }
 
     /// An error is the last thing that is told.
-    fn fail(&mut self, shape: ErrorShape) {
-        self.push_event(&error_json(shape, 500, "an injected error").to_string());
+    fn fail(&mut self, shape: ErrorShape, out: &mut Vec<u8>) {
+        self.push_event(&error_json(shape, 500, "an injected error").to_string(), out);
         self.pieces = self.told + 1;
-        self.script.closing.clear();
+        self.is_framed = false;
     }
 
-    fn push_event(&mut self, data: &str) {
-        let event = self.injected.style.event(data);
-        self.events.extend_from_slice(event.as_bytes());
+    fn push_event(&self, data: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.injected.style.event(data).as_bytes());
     }
 
-    fn push_events(&self, out: &mut Vec<u8>) {
+    /// Appends what `events` appends, as a chunk if the body has chunks.
+    fn push_chunk(&mut self, out: &mut Vec<u8>, events: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         match self.framing {
-            Framing::Chunked => push_chunk(&self.events, out),
-            Framing::Close | Framing::Length(_) => out.extend_from_slice(&self.events),
+            Framing::Chunked => push_chunk(out, |out| events(self, out)),
+            Framing::Close | Framing::Length(_) => events(self, out),
         }
     }
 }
@@ -186,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::MockSpec;
-    use crate::answer::{Ask, Author, Dialect};
+    use crate::answer::{Ask, Author, Dialect, Scripts};
 
     const MS: u64 = 1_000_000;
 
@@ -199,9 +209,9 @@ mod tests {
         let ask = Ask::parse(br#"{"prompt": "a b", "max_tokens": 4, "stream": true}"#).unwrap();
         let injected = Injected::of(&spec.faults, 1);
         let author = Author::new(&spec, &ask, Dialect::Completions, 1, 0);
-        let script = author.script(injected.style).unwrap();
+        let script = author.script(&Scripts::default(), injected.style).unwrap();
         let schedule = Schedule::new(&spec, Stamp::ZERO, 1, &injected);
-        let mut stream = Stream::new(script, schedule, injected, KeepAlive::Yes);
+        let mut stream = Stream::new(script, author.part(), schedule, injected, KeepAlive::Yes);
         let mut steps = Vec::new();
         let mut now = 0;
         loop {

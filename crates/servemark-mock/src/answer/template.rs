@@ -1,4 +1,4 @@
-//! An event rendered once per request, with gaps for what varies from piece to piece.
+//! Events written once, with gaps for what varies from request to request and piece to piece.
 
 use std::io::Write;
 
@@ -12,9 +12,15 @@ pub(super) const TEXT: &str = "\u{e000}";
 pub(super) const TOKENS: &str = "\u{e001}";
 /// Stands in an event, as a string, where that number and the prompt's together go.
 pub(super) const TOTAL: &str = "\u{e002}";
+/// Stands in an event, as a string, where the number of the prompt's tokens goes.
+pub(super) const PROMPT: &str = "\u{e003}";
+/// Stands in an event, within a string, where the request's number goes.
+pub(super) const NUMBER: &str = "\u{e004}";
+/// The same, as 32 hexadecimal digits.
+pub(super) const HEX_NUMBER: &str = "\u{e005}";
 
 /// How events are written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Style {
     pub(super) line_end: &'static str,
     /// A line that precedes every event.
@@ -22,6 +28,11 @@ pub(crate) struct Style {
 }
 
 impl Style {
+    /// The event that holds this JSON.
+    pub(super) fn json(self, json: &Value) -> String {
+        self.event(&json.to_string())
+    }
+
     /// The event that holds `data`.
     pub(super) fn event(self, data: &str) -> String {
         let end = self.line_end;
@@ -37,45 +48,60 @@ pub(super) enum Text {
     Delta,
 }
 
-/// An event with gaps.
+/// What gaps are filled with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filling {
+    /// The request's number.
+    pub(super) number: u64,
+    pub(super) prompt_tokens: u32,
+    /// The first token of the piece, and the first that is no longer of it.
+    pub(super) from: u32,
+    pub(super) until: u32,
+}
+
+/// Events with gaps.
 #[derive(Debug)]
 pub(super) struct Template {
     parts: Vec<Part>,
     text: Text,
-    prompt_tokens: u32,
 }
 
 #[derive(Debug, Eq, PartialEq)]
 enum Part {
     Fixed(Vec<u8>),
+    HexNumber,
+    Number,
+    Prompt,
     Text,
     Tokens,
     Total,
 }
 
 impl Template {
-    /// A template of an event whose JSON has the gaps above.
-    pub(super) fn new(style: Style, json: &Value, text: Text, prompt_tokens: u32) -> Self {
-        let event = style
-            .event(&json.to_string())
-            .replace(&format!("\"{TOKENS}\""), TOKENS)
-            .replace(&format!("\"{TOTAL}\""), TOTAL);
-        Self { parts: parts(&event), text, prompt_tokens }
+    /// A template of events that have the gaps above.
+    pub(super) fn new(events: &str, text: Text) -> Self {
+        let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
+        let events = [TOKENS, TOTAL, PROMPT].into_iter().fold(events.to_owned(), bare);
+        Self { parts: parts(&events), text }
     }
 
-    /// Appends the event of the tokens `from..until`.
-    pub(super) fn render(&self, from: u32, until: u32, out: &mut Vec<u8>) {
+    /// Appends the events.
+    pub(super) fn render(&self, filling: &Filling, out: &mut Vec<u8>) {
         for part in &self.parts {
             match part {
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
-                Part::Text => self.render_text(from, until, out),
-                Part::Tokens => push_number(until, out),
-                Part::Total => push_number(until.saturating_add(self.prompt_tokens), out),
+                Part::HexNumber => push_padded_hex(filling.number, out),
+                Part::Number => push_number(filling.number, out),
+                Part::Prompt => push_number(filling.prompt_tokens.into(), out),
+                Part::Text => self.render_text(filling, out),
+                Part::Tokens => push_number(filling.until.into(), out),
+                Part::Total => push_number(filling.total(), out),
             }
         }
     }
 
-    fn render_text(&self, from: u32, until: u32, out: &mut Vec<u8>) {
+    fn render_text(&self, filling: &Filling, out: &mut Vec<u8>) {
+        let &Filling { from, until, .. } = filling;
         match self.text {
             Text::Cumulative => words::push(0, until, out),
             Text::Delta => words::push(from, until - from, out),
@@ -83,14 +109,23 @@ impl Template {
     }
 }
 
-fn parts(event: &str) -> Vec<Part> {
+impl Filling {
+    fn total(&self) -> u64 {
+        u64::from(self.until) + u64::from(self.prompt_tokens)
+    }
+}
+
+fn parts(events: &str) -> Vec<Part> {
     let mut parts = Vec::new();
-    let mut rest = event;
+    let mut rest = events;
     while let Some(at) = rest.find(|symbol| GAPS.contains(&symbol)) {
         let (fixed, tail) = rest.split_at(at);
         let (gap, after) = tail.split_at(TEXT.len());
         parts.push(Part::Fixed(fixed.into()));
         parts.push(match gap {
+            HEX_NUMBER => Part::HexNumber,
+            NUMBER => Part::Number,
+            PROMPT => Part::Prompt,
             TEXT => Part::Text,
             TOKENS => Part::Tokens,
             _ => Part::Total,
@@ -101,11 +136,15 @@ fn parts(event: &str) -> Vec<Part> {
     parts
 }
 
-fn push_number(number: u32, out: &mut Vec<u8>) {
+fn push_number(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e002}';
+fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
+    write!(out, "{number:032x}").expect("a vector takes any number of bytes");
+}
+
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e005}';
 
 #[cfg(test)]
 mod tests {
@@ -116,8 +155,9 @@ mod tests {
     #[track_caller]
     fn check(style: Style, text: Text, expected: &str) {
         let json = json!({"text": TEXT, "tokens": TOKENS, "total": TOTAL});
+        let filling = Filling { number: 31, prompt_tokens: 10, from: 1, until: 3 };
         let mut out = Vec::new();
-        Template::new(style, &json, text, 10).render(1, 3, &mut out);
+        Template::new(&style.json(&json), text).render(&filling, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
@@ -127,6 +167,15 @@ mod tests {
         check(style, Text::Delta, "data: {\"text\":\" year work\",\"tokens\":3,\"total\":13}\n\n");
         let all = "data: {\"text\":\" time year work\",\"tokens\":3,\"total\":13}\n\n";
         check(style, Text::Cumulative, all);
+    }
+
+    #[test]
+    fn requests_have_their_own_numbers() {
+        let filling = Filling { number: 31, prompt_tokens: 10, from: 0, until: 0 };
+        let mut out = Vec::new();
+        let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\"");
+        Template::new(&events, Text::Delta).render(&filling, &mut out);
+        assert_eq!(out, b"id-31 0000000000000000000000000000001f 10");
     }
 
     #[test]

@@ -74,13 +74,32 @@ pub(crate) fn document(
     out
 }
 
-/// Appends one chunk of a chunked body. An empty chunk would end the body and is left out.
-pub(crate) fn push_chunk(data: &[u8], out: &mut Vec<u8>) {
-    if !data.is_empty() {
-        push(out, format_args!("{:x}\r\n", data.len()));
-        out.extend_from_slice(data);
-        out.extend_from_slice(b"\r\n");
+/// Appends what `data` appends as one chunk of a chunked body. An empty chunk would end the body
+/// and is left out.
+pub(crate) fn push_chunk(out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    // Room for any size; what the size does not need is taken out again.
+    out.extend_from_slice(&[b'0'; SIZE_DIGITS]);
+    out.extend_from_slice(b"\r\n");
+    let body = out.len();
+    data(out);
+    if out.len() == body {
+        return out.truncate(start);
     }
+    let zeros = write_hex(out.len() - body, &mut out[start..start + SIZE_DIGITS]);
+    out.extend_from_slice(b"\r\n");
+    out.drain(start..start + zeros);
+}
+
+/// Fills digits from the right, and says how many on the left it did not need.
+fn write_hex(mut number: usize, digits: &mut [u8]) -> usize {
+    let mut unused = digits.len();
+    while number > 0 && unused > 0 {
+        unused -= 1;
+        digits[unused] = b"0123456789abcdef"[number % 16];
+        number /= 16;
+    }
+    unused
 }
 
 fn push(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
@@ -107,6 +126,9 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
+/// Chunks are smaller than four gigabytes.
+const SIZE_DIGITS: usize = 8;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,8 +146,9 @@ mod tests {
     #[test]
     fn chunks_tell_their_length_in_hex() {
         let mut out = Vec::new();
-        push_chunk(&[b'x'; 26], &mut out);
-        push_chunk(b"", &mut out);
-        assert_eq!(out, format!("1a\r\n{}\r\n", "x".repeat(26)).into_bytes());
+        push_chunk(&mut out, |out| out.extend_from_slice(&[b'x'; 26]));
+        push_chunk(&mut out, |_| {});
+        push_chunk(&mut out, |out| out.push(b'y'));
+        assert_eq!(out, format!("1a\r\n{}\r\n1\r\ny\r\n", "x".repeat(26)).into_bytes());
     }
 }

@@ -74,27 +74,29 @@ impl Site {
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
-        let answer = compose(&author, schedule, injected, keep_alive);
+        let answer = self.compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces());
         Reply::Answer(answer, truth)
     }
-}
 
-fn compose(
-    author: &Author<'_>,
-    schedule: Schedule,
-    injected: Injected,
-    keep_alive: KeepAlive,
-) -> Answer {
-    if let Some(status) = &injected.status {
-        return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
+    fn compose(
+        &self,
+        author: &Author<'_>,
+        schedule: Schedule,
+        injected: Injected,
+        keep_alive: KeepAlive,
+    ) -> Answer {
+        if let Some(status) = &injected.status {
+            return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
+        }
+        if let Some(script) = author.script(&self.scripts, injected.style()) {
+            let stream = Stream::new(script, author.part(), schedule, injected, keep_alive);
+            return Answer::Stream(Box::new(stream));
+        }
+        let (body, length) = (author.document(), author.length());
+        Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
     }
-    if let Some(script) = author.script(injected.style()) {
-        return Answer::Stream(Box::new(Stream::new(script, schedule, injected, keep_alive)));
-    }
-    let (body, length) = (author.document(), author.length());
-    Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
 }
 
 /// The whole truth log as a response, and how that ends. A log that cannot be written down ends

@@ -7,6 +7,7 @@ use servemark_core::{Clock, Stamp, unix_now};
 use servemark_pacer::MachineClock;
 
 use super::Logs;
+use crate::answer::Scripts;
 use crate::{FaultKind, MockSpec};
 
 /// What all threads of a server share.
@@ -17,6 +18,7 @@ pub(super) struct Site {
     /// When the model is said to have been made, in seconds since the Unix epoch.
     pub(super) created: u64,
     pub(super) ready_at: Stamp,
+    pub(super) scripts: Scripts,
     answers: AtomicU64,
 }
 
@@ -27,6 +29,7 @@ impl Site {
             spec,
             logs,
             created: unix_now().as_secs(),
+            scripts: Scripts::default(),
             answers: AtomicU64::new(0),
         }
     }
