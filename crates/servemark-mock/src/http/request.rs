@@ -1,6 +1,7 @@
 //! Requests out of bytes. "Not enough yet" is a normal value; nothing here waits or reads.
 
 use bytes::{Bytes, BytesMut};
+use memchr::memmem;
 
 use super::KeepAlive;
 
@@ -16,6 +17,11 @@ pub(crate) struct Request {
 pub(crate) struct Head(String);
 
 impl Head {
+    fn new(bytes: &[u8]) -> Self {
+        let lossy = || String::from_utf8_lossy(bytes).into_owned();
+        Self(str::from_utf8(bytes).map_or_else(|_| lossy(), str::to_owned))
+    }
+
     pub(crate) fn method(&self) -> &str {
         self.word(0)
     }
@@ -30,7 +36,7 @@ impl Head {
     }
 
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
-        let lines = self.0.split("\r\n").skip(1);
+        let lines = self.0.lines().skip(1);
         lines.filter_map(|line| line.split_once(':')).map(|(name, value)| (name, value.trim()))
     }
 
@@ -48,7 +54,7 @@ impl Head {
     }
 
     fn word(&self, nth: usize) -> &str {
-        self.0.split("\r\n").next().and_then(|line| line.split(' ').nth(nth)).unwrap_or_default()
+        self.0.lines().next().and_then(|line| line.split(' ').nth(nth)).unwrap_or_default()
     }
 
     fn body_length(&self) -> Result<usize, Refusal> {
@@ -131,12 +137,12 @@ impl RequestParser {
         if let Some(head) = self.head.take() {
             return Ok(Some(head));
         }
-        let Some(end) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
+        let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") else {
             let too_long = self.buffer.len() > LONGEST_HEAD;
             return if too_long { Err(Refusal::LongHead) } else { Ok(None) };
         };
         let bytes = self.buffer.split_to(end + 4);
-        let head = Head(String::from_utf8_lossy(&bytes[..end]).into_owned());
+        let head = Head::new(&bytes[..end]);
         if !head.word(2).starts_with("HTTP/1.") {
             return Err(Refusal::Malformed);
         }

@@ -22,10 +22,11 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// A door to these loops. Its connections take the listener's stamping over; where the kernel
-    /// refuses it, a request is received when it is read.
+    /// A door to these loops. Its connections take over what the listener asks the kernel for.
+    /// Where stamps are refused, a request is received when it is read.
     pub(super) fn new(listener: StdListener, loops: Vec<Mailbox>) -> Self {
         let _ = ask_for_stamps(&listener);
+        leave_at_once(&listener);
         Self { listener: TcpListener::from_std(listener), loops, connections: 0, is_stuck: false }
     }
 
@@ -62,6 +63,16 @@ impl Door {
         }
     }
 }
+
+/// Some congestion controls, BBR among them, space packets out by a timer: a chunk then leaves later
+/// than it is sent. Reno, which every kernel has, does not.
+#[cfg(target_os = "linux")]
+fn leave_at_once(listener: &StdListener) {
+    let _ = rustix::net::sockopt::set_tcp_congestion(listener, "reno");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_at_once(_listener: &StdListener) {}
 
 fn is_reset(faults: &[Fault], number: u64) -> bool {
     faults.iter().any(|fault| *fault.kind() == FaultKind::Reset && fault.hits(number))
