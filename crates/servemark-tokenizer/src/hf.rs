@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::Path;
 
-use serde_json::Value;
 use servemark_core::{ImageSize, JsonObject, SpecialTokens, Tokenizer, TokenizerError};
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer, Template};
 
 use crate::chat_template::{ChatTemplate, Conversation};
+use crate::document::{Document, Loaded};
 use crate::files::{Config, Folder, unusable};
 use crate::special::Wrapping;
 use crate::vision::Vision;
@@ -48,24 +48,20 @@ impl HfTokenizer {
 
     /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
     pub fn from_json(text: &str) -> Result<Self, TokenizerError> {
-        let file = Path::new("tokenizer.json");
-        let tokenizer = serde_json::from_str(text).map_err(unusable(file))?;
-        Self::assemble(file, tokenizer, &Config::default(), None)
+        let document = Document::Text(text.to_owned());
+        Self::assemble(Path::new("tokenizer.json"), document, &Config::default(), None)
     }
 
     fn assemble(
         file: &Path,
-        mut tokenizer: Value,
+        document: Document,
         config: &Config,
         template: Option<String>,
     ) -> Result<Self, TokenizerError> {
-        // The reader takes the newest spelling only, and most published files are older.
-        tokenizers::canonicalize_value(&mut tokenizer).map_err(unusable(file))?;
-        let pipeline = tokenizers::from_json(&tokenizer.to_string()).map_err(unusable(file))?;
-        let base = base_ids(&tokenizer);
+        let Loaded { pipeline, base_size, ids } = document.load(file)?;
         Ok(Self {
-            vocab_size: base.len() as u32,
-            token_ids: all_ids(&base, &tokenizer),
+            vocab_size: base_size,
+            token_ids: ids,
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
             special_ids: special_ids(&pipeline, config)?,
@@ -212,27 +208,4 @@ fn wrapping(
 fn template_wrapping(template: &Template) -> Wrapping {
     let ids = |run: &[(PipelineToken, u8)]| run.iter().map(|(token, _)| token.id()).collect();
     Wrapping { before: ids(&template.prefix), after: ids(&template.suffix) }
-}
-
-/// The ids of the model's own vocabulary: an object's values or, for Unigram, an array's places.
-fn base_ids(tokenizer: &Value) -> Vec<u32> {
-    match &tokenizer["model"]["vocab"] {
-        Value::Object(vocabulary) => vocabulary.values().filter_map(id).collect(),
-        Value::Array(vocabulary) => (0..vocabulary.len() as u32).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The same with those of the added tokens, which may lie among them, in rising order.
-fn all_ids(base: &[u32], tokenizer: &Value) -> Vec<u32> {
-    let added = tokenizer["added_tokens"].as_array().into_iter().flatten();
-    let added = added.filter_map(|token| id(&token["id"]));
-    let mut ids: Vec<u32> = base.iter().copied().chain(added).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
-fn id(value: &Value) -> Option<u32> {
-    value.as_u64().and_then(|id| u32::try_from(id).ok())
 }

@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use servemark_core::TokenizerError;
 
+use crate::document::Document;
 use crate::files::{Config, unusable};
 
 /// A tokenizer in the layout of `tokenizer.json`, and what its own layout says besides.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(crate) tokenizer: Value,
+    pub(crate) tokenizer: Document,
     /// The size that the model's own tokenizer says it has, where it counts added tokens, too.
     pub(crate) vocab_size: Option<u32>,
     pub(crate) chat_template: Option<&'static str>,
@@ -45,12 +46,22 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
         return tiktoken::read(path, &name, bytes, config);
     }
     let text = fs::read_to_string(path).map_err(unusable(path))?;
+    if name != "vocab.json" && name != "tekken.json" && !text.contains("\"regular_tokens\"") {
+        return Ok(Read::alone(Document::Text(text)));
+    }
     let json: Value = serde_json::from_str(&text).map_err(unusable(path))?;
     match &*name {
         "tekken.json" => Err(refuse(path, "Mistral's own layout is not read")),
         "vocab.json" => word_pairs::read(path, json, config),
         _ if json.get("regular_tokens").is_some() => sglang_json::read(path, json),
-        _ => Ok(Read { tokenizer: json, vocab_size: None, chat_template: None }),
+        _ => Ok(Read::alone(Document::Value(json))),
+    }
+}
+
+impl Read {
+    /// A tokenizer whose layout says no more.
+    fn alone(tokenizer: Document) -> Self {
+        Self { tokenizer, vocab_size: None, chat_template: None }
     }
 }
 

@@ -18,6 +18,7 @@
 
 mod chat_template;
 mod date;
+mod document;
 mod files;
 mod generation_tag;
 mod hf;

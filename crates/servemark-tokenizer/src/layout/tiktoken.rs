@@ -10,6 +10,7 @@ use servemark_core::TokenizerError;
 use super::byte_level::{ByteLevel, Split, merges_of, signs};
 use super::encodings::{self, Encoding};
 use super::{Read, refuse};
+use crate::document::Document;
 use crate::files::{Config, unusable};
 
 /// Reads a file by the name that its model gives it.
@@ -52,7 +53,7 @@ pub(super) fn of_ranks(
     let tokenizer =
         ByteLevel { split, composes, ignores_merges: true, vocabulary, merges, special };
     Read {
-        tokenizer: tokenizer.into_json(),
+        tokenizer: Document::Value(tokenizer.into_json()),
         vocab_size: Some(last.map_or(0, |last| last + 1)),
         chat_template: None,
     }

@@ -9,6 +9,7 @@ use servemark_core::TokenizerError;
 use super::byte_level::{ByteLevel, Split};
 use super::encodings::SINGLE_DIGITS;
 use super::{Read, refuse};
+use crate::document::Document;
 use crate::files::{Config, unusable};
 
 /// Reads both files.
@@ -27,7 +28,7 @@ pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, To
     let special = known_or(special, &vocabulary);
     let tokenizer =
         ByteLevel { split, composes, ignores_merges: false, vocabulary, merges, special };
-    Ok(Read { tokenizer: tokenizer.into_json(), vocab_size: None, chat_template: None })
+    Ok(Read::alone(Document::Value(tokenizer.into_json())))
 }
 
 /// The token that ends GPT-2's texts is special even where no configuration says so.

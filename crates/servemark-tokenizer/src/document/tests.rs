@@ -1,0 +1,147 @@
+//! Both ways make the same tokenizer, id by id.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken};
+
+use super::*;
+
+fn plain(text: &str) -> Result<Loaded, TokenizerError> {
+    of_value(Path::new("x.json"), serde_json::from_str(text).unwrap())
+}
+
+fn over_text(text: &str) -> Option<Loaded> {
+    Outline::of(text).and_then(Outline::load)
+}
+
+fn encoded(loaded: &Loaded, text: &str) -> Vec<u32> {
+    let options = EncodeOptions {
+        add_special_tokens: true,
+        encode_special_tokens: false,
+        padding: Override::Off,
+        truncation: Override::Off,
+    };
+    let mut tokens = Vec::new();
+    loaded.pipeline.encode_into(text, &options, &mut tokens).unwrap();
+    tokens.into_iter().map(PipelineToken::id).collect()
+}
+
+/// Ids that look random and are the same every time.
+fn some_ids(count: usize, below: u32) -> Vec<u32> {
+    let next = |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    let states = std::iter::successors(Some(7_u64), next).skip(1).take(count);
+    states.map(|state| ((state >> 33) % u64::from(below)) as u32).collect()
+}
+
+#[track_caller]
+fn same(one: &Loaded, other: &Loaded) {
+    assert_eq!((one.base_size, &one.ids), (other.base_size, &other.ids));
+    for text in TEXTS {
+        assert_eq!(encoded(one, text), encoded(other, text), "{text:?}");
+    }
+    let known = one.ids.len() as u32;
+    for ids in some_ids(5_000, known).chunks(100) {
+        let ids: Vec<u32> = ids.iter().map(|place| one.ids[*place as usize]).collect();
+        let (decoded, expected) =
+            (one.pipeline.decode(&ids, false), other.pipeline.decode(&ids, false));
+        let decoded = decoded.unwrap();
+        assert_eq!(decoded, expected.unwrap(), "{ids:?}");
+        assert_eq!(encoded(one, &decoded), encoded(other, &decoded), "{ids:?}");
+    }
+}
+
+#[test]
+fn published_files_load_the_same_both_ways() {
+    for name in ["gpt2", "mistral-v1-spm-bpe", "qwen2.5"] {
+        let folder: PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "../../fixtures/tokenizers", name].iter().collect();
+        let text = fs::read_to_string(folder.join("tokenizer.json")).unwrap();
+        let loaded = over_text(&text).unwrap_or_else(|| panic!("{name} took the plain way"));
+        same(&loaded, &plain(&text).unwrap());
+    }
+}
+
+/// A small document around a model.
+fn document(model: &str) -> String {
+    format!(
+        r#"{{"version": "1.0", "added_tokens": [{{"id": 9, "content": "<s>", "single_word": false,
+            "lstrip": false, "rstrip": false, "normalized": false, "special": true}}],
+            "normalizer": {{"type": "NFC"}}, "pre_tokenizer": {{"type": "Whitespace"}},
+            "post_processor": null, "decoder": null, "model": {model}}}"#
+    )
+}
+
+#[track_caller]
+fn check(model: &str) {
+    let text = document(model);
+    let loaded = over_text(&text).unwrap_or_else(|| panic!("the plain way: {model}"));
+    same(&loaded, &plain(&text).unwrap());
+}
+
+#[test]
+fn every_spelling_of_merges_is_read() {
+    let vocabulary = r#""vocab": {"a": 0, "b": 1, "ab": 2, "\"": 3, "a\"": 4, "\u00e9": 5, "aé": 6,
+        "abab": 7, "<unk>": 8}"#;
+    for merges in [
+        r#"["a b", "ab ab"]"#,
+        r#"[["a", "b"], ["ab", "ab"]]"#,
+        r##"["#version: 0.2", "a b", ["ab", "ab"], "a \""]"##,
+        r#"["a\u0020b", "a \u00e9", "a é"]"#,
+        "[]",
+    ] {
+        check(&format!(r#"{{"type": "BPE", {vocabulary}, "merges": {merges}}}"#));
+        check(&format!(
+            r#"{{"type": "BPE", "dropout": null, "unk_token": "<unk>", "fuse_unk": true,
+                "byte_fallback": false, "ignore_merges": true, "continuing_subword_prefix": null,
+                "end_of_word_suffix": "", "merges": {merges}, {vocabulary}}}"#
+        ));
+    }
+}
+
+#[test]
+fn other_models_with_such_a_vocabulary_are_read() {
+    let vocabulary = r###""vocab": {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "a": 4}"###;
+    check(&format!(r#"{{"type": "WordLevel", {vocabulary}, "unk_token": "[UNK]"}}"#));
+    check(&format!(
+        r###"{{"type": "WordPiece", {vocabulary}, "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}}"###
+    ));
+}
+
+#[test]
+fn whatever_is_unusual_takes_the_plain_way() {
+    for model in [
+        // No kind is told, scores are no ids, an id is no number, or is spelled as a fraction.
+        r#"{"vocab": {"a": 0}, "merges": []}"#,
+        r#"{"type": "Unigram", "vocab": [["a", -1.5]], "unk_id": 0}"#,
+        r#"{"type": "BPE", "vocab": {"a": "0"}, "merges": []}"#,
+        r#"{"type": "BPE", "vocab": {"a": 0.0}, "merges": []}"#,
+        // A merge of three, of none, of what is not in the vocabulary, and no merges.
+        r#"{"type": "BPE", "vocab": {"a": 0}, "merges": ["a a a"]}"#,
+        r#"{"type": "BPE", "vocab": {"a": 0}, "merges": [7]}"#,
+        r#"{"type": "BPE", "vocab": {"a": 0, "bbb": 1}, "merges": ["a a"]}"#,
+        r#"{"type": "BPE", "vocab": {"a": 0}}"#,
+        r#"{"type": "Unheard", "vocab": {"a": 0}}"#,
+    ] {
+        let text = document(model);
+        assert!(over_text(&text).is_none(), "{model}");
+        let (loaded, expected) = (of_text(Path::new("x.json"), &text), plain(&text));
+        match (loaded, expected) {
+            (Ok(loaded), Ok(expected)) => same(&loaded, &expected),
+            (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected.to_string()),
+            (loaded, _) => panic!("{model}: only one way fails: {:?}", loaded.err()),
+        }
+    }
+}
+
+const TEXTS: [&str; 8] = [
+    "",
+    "ab abab a\" é aé <s> zz a b",
+    "The quick brown fox, jumping over 12345 lazy dogs!\n\n\tdef f(x):  return x**2  # done",
+    "Grüße, Señor Ñandú — naïve café; \u{1f600}\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+    "こんにちは世界。東京都の天気は？ 안녕하세요 Привет мир שלום مرحبا",
+    "<|im_start|>user\nHi<|im_end|>\n<|endoftext|><s></s>[INST] x [/INST]",
+    " \u{a0}\u{2003} spaces   and\ttabs\r\n\u{0}\u{7f}\u{ad}",
+    "Combining: e\u{301} and ﬁ, ① ½, 𝒳, ＡＢＣ",
+];
