@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
+use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
 use crate::sglang::{self, Parsed};
 
@@ -18,6 +19,8 @@ pub enum Invocation {
     Sglang(Box<Parsed>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
+    /// A test of this machine.
+    Selftest(SelftestArgs),
     /// One or more runs that embed or rank.
     Sweep(Box<Sweep>),
 }
@@ -49,6 +52,9 @@ pub fn parse(
         }
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "score" => score::parse("servemark score", args).map(Invocation::Score),
+        "selftest" => {
+            selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
+        }
         python if is_python(python) => module(args, environment),
         other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
         _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
@@ -125,8 +131,8 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 7] =
-    ["ais_bench", "bench-offline", "compare", "evalscope", "rerun", "selftest", "vllm"];
+const NOT_BUILT: [&str; 6] =
+    ["ais_bench", "bench-offline", "compare", "evalscope", "rerun", "vllm"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -143,13 +149,13 @@ Commands:
   bench-serving ...                       the same without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   score RUNLOG ...                        the numbers of a run that is over
+  selftest ...                            what this machine is worth as a client
 
 servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: vllm, evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun,
-selftest.
+Not built yet: vllm, evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun.
 
 Options:
   -h, --help     Print this

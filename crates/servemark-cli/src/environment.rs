@@ -100,6 +100,15 @@ impl Environment {
         HubSettings::from_variables(|name| self.variable(name).map(str::to_owned))
     }
 
+    /// The folder for what the program finds out and can find out again.
+    pub(crate) fn cache(&self) -> Option<PathBuf> {
+        let given = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
+        // A relative one is to be ignored, by the standard that the variable is of.
+        let given = given.filter(|folder| folder.is_absolute());
+        let usual = || Some(Path::new(self.variable("HOME")?).join(".cache"));
+        Some(given.or_else(usual)?.join("servemark"))
+    }
+
     /// Whether a variable says yes, as SGLang reads it.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| ["true", "1"].contains(&&*value.to_lowercase()))

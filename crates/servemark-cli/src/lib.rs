@@ -13,11 +13,13 @@ mod environment;
 mod error;
 mod python;
 mod score;
+mod selftest;
 pub mod sglang;
 
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
 pub use score::ScoreArgs;
+pub use selftest::SelftestArgs;
 pub use sglang::Parsed;
 pub use sglang::embedding::{self, Sweep};

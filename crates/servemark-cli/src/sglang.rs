@@ -24,6 +24,7 @@ mod simulate;
 mod wire;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Command, FromArgMatches};
 use servemark_backends::BackendName;
@@ -51,6 +52,9 @@ pub struct Parsed {
     /// Where tokenizers and data sets come from that are given by name; no part of the plan, for
     /// it holds a token.
     pub hub: HubSettings,
+    /// The folder in which self-tests keep what they found of a machine; no part of the plan, which
+    /// may be run on another.
+    pub cache: Option<PathBuf>,
     /// Whether a progress bar is wanted.
     pub progress: bool,
     /// Whether the plan is only to be printed.
@@ -107,8 +111,8 @@ fn understand(
     let credentials = server::credentials(&args.target, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.own.plan_only);
-    let hub = environment.hub();
-    Ok(Parsed { plan, credentials, hub, progress, plan_only, warnings })
+    let (hub, cache) = (environment.hub(), environment.cache());
+    Ok(Parsed { plan, credentials, hub, cache, progress, plan_only, warnings })
 }
 
 fn plan(

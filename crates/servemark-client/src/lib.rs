@@ -37,7 +37,7 @@ pub use control::{ModelInfo, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
-pub use limits::{Capacity, raise_nofile};
+pub use limits::{Capacity, open_files, raise_nofile};
 pub use target::{Http1Stack, HttpVersion, Target, TargetSpec};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};

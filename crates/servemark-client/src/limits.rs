@@ -7,6 +7,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{ClientError, ClientErrorKind};
 
+/// The soft and the hard limit of open files; absent where there is none.
+pub fn open_files() -> (Option<u64>, Option<u64>) {
+    let limits = getrlimit(Resource::Nofile);
+    (limits.current, limits.maximum)
+}
+
 /// Raises the soft limit of open files to the hard one, and says what it is then.
 pub fn raise_nofile() -> Result<u64, ClientError> {
     let limits = getrlimit(Resource::Nofile);
@@ -42,6 +48,16 @@ impl Capacity {
         let used = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let free = limit.saturating_sub(used).saturating_sub(RESERVED_DESCRIPTORS);
         Self { descriptors: free, ports: local_ports().unwrap_or(u64::MAX) }
+    }
+
+    /// How many descriptors are free; `u64::MAX` where there is no limit.
+    pub const fn descriptors(&self) -> u64 {
+        self.descriptors
+    }
+
+    /// How many local ports there are to one address; `u64::MAX` where the machine does not say.
+    pub const fn ports(&self) -> u64 {
+        self.ports
     }
 
     /// Refuses more connections to one destination than fit.

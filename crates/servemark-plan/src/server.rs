@@ -29,8 +29,8 @@ pub struct ControlSpec {
     /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
     #[serde(with = "flush")]
     pub flush_cache: Option<Duration>,
-    /// How long to let it rest between the warm-up and the measurement; SGLang's client waits a
-    /// second.
+    /// How long to let it rest between the warm-up and the measurement. SGLang's client waits a
+    /// second, which nobody needs: the answers to the warm-up are in.
     #[serde(with = "servemark_core::seconds")]
     pub settle: Duration,
     /// Whether its profiler runs during the measurement.
@@ -42,7 +42,7 @@ impl Default for ControlSpec {
         Self {
             ready_timeout: Duration::from_secs(60),
             flush_cache: None,
-            settle: Duration::from_secs(1),
+            settle: Duration::ZERO,
             profile: None,
         }
     }

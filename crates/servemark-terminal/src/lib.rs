@@ -6,6 +6,7 @@
 
 mod entry;
 mod screen;
+mod selftest;
 mod serve;
 mod sweep;
 mod ticker;

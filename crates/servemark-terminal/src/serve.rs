@@ -16,6 +16,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
         Invocation::Sglang(parsed) => bench(&parsed),
         Invocation::Score(args) => score(&args),
+        Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
         _ => unreachable!("every invocation is served"),
     };
@@ -48,6 +49,7 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     context.live = live;
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
+    context.cache.clone_from(&parsed.cache);
     stop_on_ctrl_c(context.clone())?;
     Ok(Some(context))
 }

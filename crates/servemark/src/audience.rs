@@ -110,6 +110,16 @@ pub enum News<'a> {
         /// How many requests are on their way.
         in_flight: u64,
     },
+    /// The plan asks for nearly as much as this machine can do, or for more.
+    Strained {
+        /// How much, and what to do.
+        warning: &'a str,
+    },
+    /// A self-test goes on to its next load.
+    Testing {
+        /// What is measured.
+        what: &'a str,
+    },
     /// Something that the run can do without did not work.
     Missed {
         /// What.
@@ -224,6 +234,8 @@ impl fmt::Display for News<'_> {
                 "Stopping: nothing more is sent, {in_flight} requests in flight are waited for. \
                  Ctrl-C again gives them up."
             ),
+            Self::Strained { warning } => f.write_str(warning),
+            Self::Testing { what } => write!(f, "Measuring the {what}..."),
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
         }
     }

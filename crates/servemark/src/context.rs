@@ -1,5 +1,6 @@
 //! What a run is given besides its plan.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use servemark_client::Credentials;
@@ -23,6 +24,11 @@ pub struct RunContext {
     pub live: Arc<Live>,
     /// How the run is stopped early.
     pub stop: StopHandle,
+    /// The folder in which [`selftest`](crate::selftest())s keep what they found; without one a run
+    /// goes by what is assumed of a machine.
+    pub cache: Option<PathBuf>,
+    /// The core that the simulator keeps to, on Linux; any without one.
+    pub simulator_core: Option<usize>,
 }
 
 impl RunContext {
@@ -34,6 +40,8 @@ impl RunContext {
             audience,
             live: Arc::default(),
             stop: StopHandle::new(),
+            cache: None,
+            simulator_core: None,
         }
     }
 

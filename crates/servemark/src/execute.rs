@@ -6,7 +6,9 @@ use servemark_core::{MonotonicClock, RunLog, RunLogError, unix_now};
 use servemark_plan::BenchPlan;
 
 use crate::audience::News;
+use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
+use crate::draw::Load;
 use crate::journal::Journal;
 use crate::server::Server;
 use crate::stage::Stage;
@@ -48,6 +50,7 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let tokenizer = discover::tokenizer(&files.tokenizer)?;
     let (tokens, run) = (tokenizer.as_ref(), clock_started);
     let load = draw::load(&files.plan, context, &server, tokens, run)?;
+    warn(&files.plan, context, &load);
     let mut header = facts::header(clock_started, plan, &server, &names, &load);
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
@@ -60,6 +63,13 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing.records);
     let (log, run_log_error) = closing.finish(footer);
     Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
+}
+
+/// Tells of a plan that is too much for this machine to be measured well.
+fn warn(plan: &BenchPlan, context: &RunContext, load: &Load) {
+    if let Some(warning) = Means::of(context).warning(&Demand::of(plan, load)) {
+        context.tell(&News::Strained { warning: &warning });
+    }
 }
 
 /// Waits for the server and asks it what the plan does not say.

@@ -2,7 +2,7 @@
 //!
 //! [`execute`] runs a whole [`BenchPlan`](plan::BenchPlan): it waits for the server, draws the
 //! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`Scores`]
-//! turns into tables. The parts are re-exported under their own names for a harness of one's own.
+//! turns into tables. [`selftest()`] says what this machine is worth as a client. The parts are re-exported under their own names for a harness of one's own.
 //!
 //! # A backend of one's own
 //!
@@ -86,8 +86,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod affinity;
 mod afterwards;
 mod audience;
+mod capacity;
 mod context;
 mod discover;
 mod draw;
@@ -96,17 +98,24 @@ mod execute;
 mod facts;
 mod files;
 mod journal;
+mod known;
 mod profiler;
 mod score;
+mod selftest;
 mod server;
 mod stage;
 mod stop_key;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};
+pub use capacity::{Figures, Source};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
 pub use score::{Scores, scoring_of, write_runs};
+pub use selftest::{
+    Accuracy, Cost, Disturbance, Fitness, Lateness, MachineLimits, Placement, Selftest,
+    SelftestSpec, SelftestVerdict, selftest,
+};
 pub use stop_key::stop_on_ctrl_c;
 
 pub use servemark_backends as backends;

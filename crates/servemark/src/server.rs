@@ -3,11 +3,11 @@
 use serde_json::Value;
 use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
 use servemark_core::{MonotonicClock, Truth};
-use servemark_mock::MockServer;
+use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
 
 use crate::audience::News;
-use crate::{ExecuteError, RunContext};
+use crate::{ExecuteError, RunContext, affinity};
 
 /// Whoever is asked.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Server {
         raise_nofile().map_err(ExecuteError::Target)?;
         check_capacity(plan)?;
         let simulator = match &plan.server {
-            ServerSpec::Simulated(spec) => Some(MockServer::start(spec.clone())?),
+            ServerSpec::Simulated(spec) => Some(simulator(spec, context)?),
             _ => None,
         };
         let target = target_of(plan, context, simulator.as_ref())?;
@@ -81,6 +81,14 @@ pub(crate) fn connections(plan: &BenchPlan) -> Option<usize> {
         Some(limit) => Some(limit.get().min(all)),
         None if plan.load.arrivals.is_burst() => Some(all),
         None => None,
+    }
+}
+
+fn simulator(spec: &MockSpec, context: &RunContext) -> Result<MockServer, MockError> {
+    let start = || MockServer::start(spec.clone());
+    match context.simulator_core {
+        Some(core) => affinity::on(&[core], start),
+        None => start(),
     }
 }
 

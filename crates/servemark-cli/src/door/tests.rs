@@ -58,7 +58,6 @@ fn what_is_not_built_is_named() {
     refuses("evalscope perf", "evalscope is not built yet");
     refuses("ais_bench --models m", "ais_bench is not built yet");
     refuses("compare a b", "compare is not built yet");
-    refuses("selftest", "selftest is not built yet");
     refuses(
         "python -m sglang.bench_offline_throughput --num-prompts 1",
         "python -m sglang.bench_offline_throughput is not built yet",
@@ -114,4 +113,35 @@ fn a_score_adds_to_what_the_run_was_scored_by() {
 #[test]
 fn details_need_a_file() {
     assert_eq!(read("score run.jsonl --output-details").unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn a_machine_is_tested() {
+    let line = "selftest --streams 64 --duration 0.5 --json --require-ttft-error-ms 1";
+    let Invocation::Selftest(args) = read(line).unwrap() else { panic!("{line}") };
+    assert_eq!((args.streams, args.duration.as_millis(), args.json), (64, 500, true));
+    assert_eq!((args.require_ttft_error_ms, args.require_itl_error_ms), (Some(1.0), None));
+    assert_eq!(args.cache, None);
+    for wrong in ["--streams 0", "--duration 0", "--duration nan", "--require-itl-error-ms -1"] {
+        let refusal = read(&format!("selftest {wrong}")).unwrap_err();
+        assert_eq!(refusal.exit_code(), 2, "{wrong}");
+    }
+}
+
+#[test]
+fn figures_are_kept_in_the_users_cache() {
+    let at_home = Environment::default().with_variable("HOME", "/home/me");
+    let elsewhere = at_home.clone().with_variable("XDG_CACHE_HOME", "/var/cache/me");
+    for (environment, folder) in [
+        (Environment::default(), None),
+        (at_home, Some("/home/me/.cache/servemark")),
+        (elsewhere, Some("/var/cache/me/servemark")),
+    ] {
+        let invocation = parse(["selftest".into()], &environment).unwrap();
+        let Invocation::Selftest(args) = invocation else { panic!("{invocation:?}") };
+        assert_eq!(args.cache.as_deref(), folder.map(std::path::Path::new));
+        let invocation = parse(["bench-serving".into()], &environment).unwrap();
+        let Invocation::Sglang(parsed) = invocation else { panic!("{invocation:?}") };
+        assert_eq!(parsed.cache, args.cache);
+    }
 }

@@ -51,7 +51,7 @@ fn no_flag_at_all() {
       "control": {
         "ready_timeout": 60.0,
         "flush_cache": null,
-        "settle": 1.0,
+        "settle": 0.0,
         "profile": null
       },
       "backend": "sglang",

@@ -4,4 +4,5 @@
 
 mod profiling;
 mod runs;
+mod selftest;
 mod sessions;

@@ -28,9 +28,7 @@ pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
         workload.grouping = Grouping::Ranking { documents: NonZeroUsize::MIN };
     }
     let load = LoadSpec::new(ArrivalSpec::Burst);
-    let mut plan = BenchPlan::new(ServerSpec::Simulated(mock), backend, wire, workload, load);
-    plan.control.settle = Duration::ZERO;
-    plan
+    BenchPlan::new(ServerSpec::Simulated(mock), backend, wire, workload, load)
 }
 
 fn run(plan: &BenchPlan) -> Result<Run, ExecuteError> {

@@ -1,0 +1,70 @@
+//! `servemark selftest`: what this machine is worth as a client.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+use crate::environment::Environment;
+use crate::error::UsageError;
+
+/// Measure what this machine is worth as a client, against the bundled server, in a few seconds
+///
+/// What it finds is kept in the user's cache folder, and later runs warn of a plan that asks for
+/// more than 70 % of it. Exit codes: 0, the test came to its end, whatever its verdict; 1, the
+/// machine refused something; 2, the options are wrong or too much for it; 3, a requirement is not
+/// met.
+#[derive(Clone, Debug, Parser, PartialEq)]
+#[command(name = "selftest", max_term_width = 100)]
+#[non_exhaustive]
+pub struct SelftestArgs {
+    /// How many answers stream at once
+    #[arg(long, value_name = "N", default_value_t = 256,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams: u32,
+    /// How long each of the four loads lasts, about, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_duration)]
+    pub duration: Duration,
+    /// Print one document of JSON and no table
+    #[arg(long)]
+    pub json: bool,
+    /// Fail with exit code 3 if p99 TTFT is reported further off than this
+    #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
+    pub require_ttft_error_ms: Option<f64>,
+    /// Fail with exit code 3 if p99 ITL is reported further off than this
+    #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
+    pub require_itl_error_ms: Option<f64>,
+    /// Where the figures are kept; nowhere if nobody says where the user's cache is
+    #[arg(skip)]
+    pub cache: Option<PathBuf>,
+}
+
+fn parse_duration(seconds: &str) -> Result<Duration, String> {
+    let seconds = parse_number(seconds)?;
+    let fits = (0.1..=60.0).contains(&seconds);
+    fits.then(|| Duration::from_secs_f64(seconds)).ok_or("expected 0.1 to 60".to_owned())
+}
+
+fn parse_milliseconds(text: &str) -> Result<f64, String> {
+    let number = parse_number(text)?;
+    (number >= 0.0).then_some(number).ok_or("expected 0 or more".to_owned())
+}
+
+fn parse_number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| format!("{text:?} is no number"))
+}
+
+pub(crate) fn parse(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<SelftestArgs, UsageError> {
+    let command = SelftestArgs::command().bin_name(program);
+    let args = command
+        .no_binary_name(true)
+        .try_get_matches_from(args)
+        .and_then(|matches| SelftestArgs::from_arg_matches(&matches))
+        .map_err(|error| UsageError::from_clap(&error))?;
+    Ok(SelftestArgs { cache: environment.cache(), ..args })
+}

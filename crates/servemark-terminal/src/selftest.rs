@@ -1,0 +1,46 @@
+//! A self-test, shown and kept.
+
+use std::sync::Arc;
+
+use servemark::{ExitCode, RunContext, Selftest, SelftestSpec, selftest, stop_on_ctrl_c};
+use servemark_cli::SelftestArgs;
+
+use crate::screen::{self, Screen};
+
+/// Tests this machine. Figures that cannot be kept are told, and cost nothing else.
+pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
+    let live = Arc::default();
+    let mut context = RunContext::new(Arc::new(Screen::new(false, Arc::clone(&live))));
+    context.live = live;
+    stop_on_ctrl_c(context.clone())?;
+    let found = selftest(&spec(args), &context)?;
+    screen::print(&if args.json { found.to_json() } else { found.to_string() });
+    keep(&found, args);
+    Ok(verdict(&found, args))
+}
+
+fn spec(args: &SelftestArgs) -> SelftestSpec {
+    let mut spec = SelftestSpec::default();
+    spec.streams = args.streams as usize;
+    spec.duration = args.duration;
+    spec
+}
+
+fn keep(found: &Selftest, args: &SelftestArgs) {
+    let Some(folder) = &args.cache else { return };
+    match found.keep(folder) {
+        Ok(path) => screen::complain(&format!("Kept for later runs: {}", path.display())),
+        Err(error) => {
+            let folder = folder.display();
+            screen::complain(&format!("Could not keep the figures in {folder}: {error}"));
+        }
+    }
+}
+
+fn verdict(found: &Selftest, args: &SelftestArgs) -> ExitCode {
+    let missed = |error: f64, most: Option<f64>| most.is_some_and(|most| error.abs() > most);
+    let accuracy = &found.accuracy;
+    let misses = missed(accuracy.p99_ttft_error_ms, args.require_ttft_error_ms)
+        || missed(accuracy.p99_itl_error_ms, args.require_itl_error_ms);
+    if misses { ExitCode::GateFailed } else { ExitCode::Ok }
+}

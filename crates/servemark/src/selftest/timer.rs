@@ -1,0 +1,60 @@
+//! How late the pacer is that sends requests.
+
+use std::io;
+use std::time::Duration;
+
+use serde::Serialize;
+use servemark_core::{Clock, MonotonicClock};
+use servemark_metrics::statistics::percentile;
+use servemark_pacer::{Pacer, SystemPacer};
+
+/// How late something was, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Lateness {
+    /// The median.
+    pub p50_us: f64,
+    /// The 99th percentile.
+    pub p99_us: f64,
+    /// The maximum.
+    pub max_us: f64,
+}
+
+impl Lateness {
+    fn of(mut sample: Vec<f64>) -> Self {
+        sample.sort_unstable_by(f64::total_cmp);
+        let at = |percent| percentile(&sample, percent).unwrap_or_default();
+        Self { p50_us: at(50.0), p99_us: at(99.0), max_us: at(100.0) }
+    }
+}
+
+/// Waits for many instants and sees how late it is each time.
+pub(super) fn lateness() -> io::Result<Lateness> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let pacer = SystemPacer::new(MonotonicClock::start())?;
+        let mut late = Vec::with_capacity(WAITS);
+        let mut due = pacer.now();
+        for _ in 0..WAITS {
+            due = due.max(pacer.now()) + APART;
+            pacer.until(due).await;
+            late.push(pacer.now().since(due).as_secs_f64() * 1e6);
+        }
+        Ok(Lateness::of(late))
+    })
+}
+
+const WAITS: usize = 400;
+const APART: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_sorted_sample() {
+        let late = Lateness::of((0..=100).rev().map(f64::from).collect());
+        assert_eq!((late.p50_us, late.p99_us, late.max_us), (50.0, 99.0, 100.0));
+        assert_eq!(Lateness::of(Vec::new()), Lateness::default());
+    }
+}

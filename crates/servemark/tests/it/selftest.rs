@@ -1,0 +1,87 @@
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use servemark::backends::BackendName;
+use servemark::core::Progress;
+use servemark::{Audience, News, RunContext, Selftest, SelftestSpec, execute, selftest};
+
+use crate::runs::plan;
+
+/// Remembers what it was told.
+#[derive(Debug, Default)]
+struct Listener(Mutex<Vec<String>>);
+
+impl Progress for Listener {
+    fn begin(&self, _work: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) {}
+    fn end(&self) {}
+}
+
+impl Audience for Listener {
+    fn tell(&self, news: &News<'_>) {
+        self.0.lock().unwrap().push(news.to_string());
+    }
+}
+
+impl Listener {
+    fn heard(&self, words: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|news| news.contains(words)).count()
+    }
+}
+
+#[test]
+fn a_machine_is_tested_and_its_figures_are_kept() {
+    let listener = Arc::new(Listener::default());
+    let found = quick(&listener, 4);
+    assert_eq!(listener.heard("Measuring the"), 4);
+    assert_eq!((found.accuracy.streams, found.paced.streams), (4, 4));
+    for cost in [found.paced, found.flood, found.requests] {
+        assert!(cost.count >= 64 && cost.cpu_us > 0.0 && cost.per_second > 0.0, "{cost:?}");
+    }
+    assert!(found.arrival_clock.is_some() && found.accuracy.pieces_per_read >= 1.0);
+    let table = found.to_string();
+    assert!(
+        table.contains("with 4 streams p99 TTFT") && table.contains("arrival clock"),
+        "{table}"
+    );
+    let document: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    assert_eq!(document["accuracy"]["streams"], 4);
+
+    let cache = tempfile::tempdir().unwrap();
+    let file = found.keep(cache.path()).unwrap();
+    assert_eq!(json(&file)["figures"]["requests_per_second"], found.requests.per_second);
+}
+
+#[test]
+fn a_plan_that_is_too_much_is_warned_of_and_run() {
+    let cache = tempfile::tempdir().unwrap();
+    let file = quick(&Arc::default(), 1).keep(cache.path()).unwrap();
+    let mut kept = json(&file);
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.workload.requests = 5;
+    // Five streams of fifty tokens a second are nothing, but for a machine that does next to none.
+    for (figure, warnings) in [(1e6, 0), (300.0, 1)] {
+        let listener = Arc::new(Listener::default());
+        let mut context = RunContext::new(listener.clone());
+        context.cache = Some(cache.path().to_owned());
+        kept["figures"]["chunks_per_second"] = figure.into();
+        fs::write(&file, kept.to_string()).unwrap();
+        let run = execute(&plan, &context).unwrap();
+        assert_eq!(run.log.measured().count(), 5);
+        let words = "250 pieces of output and 0 requests per second need 83 % of one core";
+        assert_eq!(listener.heard(words), warnings, "{listener:?}");
+    }
+}
+
+/// The smallest self-test there is.
+fn quick(listener: &Arc<Listener>, streams: usize) -> Selftest {
+    let mut spec = SelftestSpec::default();
+    (spec.streams, spec.duration) = (streams, Duration::from_millis(100));
+    selftest(&spec, &RunContext::new(listener.clone())).unwrap()
+}
+
+fn json(file: &Path) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
