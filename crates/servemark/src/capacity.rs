@@ -5,6 +5,8 @@
 //! It is never stopped: the audit in its report says what came of it.
 
 use std::fmt;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -111,11 +113,12 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// This machine's, by what is known of it.
-    pub(crate) fn of(context: &RunContext) -> Self {
+    /// This machine's, by what is known of it. More threads than cores are no more than the cores.
+    pub(crate) fn of(context: &RunContext, shards: NonZeroUsize) -> Self {
+        let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let known = context.cache.as_deref().map(|folder| Known::of_this_machine(folder).figures());
         let (figures, source) = known.unwrap_or((Figures::ASSUMED, Source::Assumed));
-        Self { figures, source, shards: 1, capacity: Capacity::measure() }
+        Self { figures, source, shards: shards.min(cores).get(), capacity: Capacity::measure() }
     }
 
     /// What a person should know before a run that asks for too much to be measured well.
@@ -212,7 +215,7 @@ const SHARE: f64 = 0.7;
 const USUAL_SPEED: f64 = 50.0;
 
 const ADVICE: &str = "Above 70 % the client's own delays get into what it reports. Lower the rate \
-or the concurrency, give it more cores, or share the load among several machines.";
+or the concurrency, use more cores (--shards), or share the load among several machines.";
 
 #[cfg(test)]
 mod tests {

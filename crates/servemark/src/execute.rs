@@ -8,7 +8,6 @@ use servemark_plan::BenchPlan;
 use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
-use crate::draw::Load;
 use crate::journal::Journal;
 use crate::server::Server;
 use crate::stage::Stage;
@@ -50,12 +49,12 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let tokenizer = discover::tokenizer(&files.tokenizer)?;
     let (tokens, run) = (tokenizer.as_ref(), clock_started);
     let load = draw::load(&files.plan, context, &server, tokens, run)?;
-    warn(&files.plan, context, &load);
     let mut header = facts::header(clock_started, plan, &server, &names, &load);
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };
+    warn(&stage);
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
@@ -66,8 +65,9 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
 }
 
 /// Tells of a plan that is too much for this machine to be measured well.
-fn warn(plan: &BenchPlan, context: &RunContext, load: &Load) {
-    if let Some(warning) = Means::of(context).warning(&Demand::of(plan, load)) {
+fn warn(stage: &Stage<'_>) {
+    let Stage { plan, context, load, .. } = stage;
+    if let Some(warning) = Means::of(context, stage.shards()).warning(&Demand::of(plan, load)) {
         context.tell(&News::Strained { warning: &warning });
     }
 }

@@ -145,7 +145,7 @@ impl Stage<'_> {
     }
 
     /// How many threads send and read. The simulator has a core of its own.
-    fn shards(&self) -> NonZeroUsize {
+    pub(crate) fn shards(&self) -> NonZeroUsize {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
         let cores = cores - usize::from(self.server.is_simulated());
         let cores = NonZeroUsize::new(cores).unwrap_or(NonZeroUsize::MIN);

@@ -180,6 +180,7 @@ fn plan(mock: MockSpec, streams: usize, requests: usize, tokens: usize) -> Bench
     let workload = WorkloadSpec::new(DatasetSpec::Random(random), requests);
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
     load.max_concurrency = NonZeroUsize::new(streams);
+    load.shards = Some(NonZeroUsize::MIN);
     let wire = BackendSpec::new(BackendName::VllmChat, CommonSpec::default());
     BenchPlan::new(ServerSpec::Simulated(mock), BackendName::VllmChat, wire, workload, load)
 }
