@@ -113,8 +113,8 @@ pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
 pub use score::{Scores, scoring_of, write_runs};
 pub use selftest::{
-    Accuracy, Cost, Disturbance, Fitness, Lateness, MachineLimits, Placement, Selftest,
-    SelftestSpec, SelftestVerdict, selftest,
+    Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
+    SelftestVerdict, selftest,
 };
 pub use stop_key::stop_on_ctrl_c;
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use servemark_core::{ArrivalClock, HostFacts};
+use servemark_core::HostFacts;
 
 use crate::affinity;
 use crate::capacity::Figures;
@@ -22,7 +22,7 @@ mod timer;
 mod verdict;
 
 pub use limits::MachineLimits;
-pub use stages::{Accuracy, Cost, Disturbance};
+pub use stages::{Accuracy, Cost};
 pub use timer::Lateness;
 pub use verdict::{Fitness, SelftestVerdict};
 
@@ -54,8 +54,6 @@ pub struct Selftest {
     pub placement: Placement,
     /// How many connections it can hold.
     pub limits: MachineLimits,
-    /// By whose clock arrivals are known.
-    pub arrival_clock: Option<ArrivalClock>,
     /// How late requests are sent at the earliest.
     pub timer: Lateness,
     /// What was reported beside what was true.
@@ -138,7 +136,6 @@ fn on_this_core(
         host: HostFacts::of_this_machine(),
         placement,
         limits,
-        arrival_clock: accuracy.arrival_clock,
         timer,
         paced: stages.paced()?,
         flood: stages.flood()?,

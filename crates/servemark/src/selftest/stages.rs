@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
-use servemark_core::{ArrivalClock, ClientCost, NoProgress, RequestRecord, RunLog};
+use servemark_core::{ClientCost, NoProgress, RequestRecord, RunLog};
 use servemark_datasets::{DatasetSpec, RandomSpec, RangeRatio, Source};
-use servemark_metrics::{Arrivals, MetricPolicy, Metrics, TruthComparison};
+use servemark_metrics::{Audit, MetricPolicy, Metrics, TruthComparison};
 use servemark_mock::MockSpec;
 use servemark_plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark_runner::LoadSpec;
@@ -18,39 +18,21 @@ use crate::audience::News;
 use crate::{ExecuteError, RunContext, execute};
 
 /// What was reported of a paced load beside what was true.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Accuracy {
     /// How many answers streamed at once.
     pub streams: usize,
     /// The time between two pieces of an answer, in milliseconds.
     pub itl_ms: f64,
-    /// By whose clock arrivals are known.
-    pub arrival_clock: Option<ArrivalClock>,
     /// Reported minus true, in milliseconds: mean time to first token.
     pub mean_ttft_error_ms: f64,
     /// The same of its 99th percentile.
     pub p99_ttft_error_ms: f64,
     /// The same of the 99th percentile of the time between two pieces.
     pub p99_itl_error_ms: f64,
-    /// How late the client looked at a piece, in milliseconds; the 99th percentile. The kernel's
-    /// stamps take it out of what is reported; without them it is not known.
-    pub p99_lag_ms: Option<f64>,
-    /// How many pieces came with one read, on average.
-    pub pieces_per_read: f64,
-    /// What kept the client from its core.
-    pub kept_from_core: Disturbance,
-}
-
-/// What kept the client from its core while it had work to do, as shares of the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Disturbance {
-    /// It waited for other programs; absent where the system does not say.
-    pub run_delay: Option<f64>,
-    /// The hypervisor gave cores to others, all cores together; absent where the system does not
-    /// say.
-    pub steal: Option<f64>,
+    /// What the client did to its own measurement.
+    pub audit: Audit,
 }
 
 /// What a load costs the client.
@@ -85,19 +67,6 @@ impl Cost {
     }
 }
 
-impl Disturbance {
-    fn of(cost: &ClientCost) -> Self {
-        let share = |nanos: u64| nanos as f64 / cost.wall_ns.max(1) as f64;
-        let delays: Option<Vec<u64>> = cost.shards.iter().map(|shard| shard.run_delay_ns).collect();
-        let delays = delays.filter(|delays| !delays.is_empty());
-        Self {
-            run_delay: delays
-                .map(|delays| share(delays.iter().sum::<u64>()) / cost.shards.len() as f64),
-            steal: cost.steal_ns.map(share),
-        }
-    }
-}
-
 /// What every stage needs to know.
 pub(super) struct Stages<'a> {
     pub(super) spec: &'a SelftestSpec,
@@ -113,17 +82,13 @@ impl Stages<'_> {
         let metrics = Metrics::score(&log, &MetricPolicy::native());
         let truth = metrics.truth.as_ref();
         let error = |of: fn(&TruthComparison) -> f64| truth.map(of).unwrap_or_default();
-        let Arrivals { clock, lag, pieces_per_read, .. } = &metrics.arrivals;
         Ok(Accuracy {
             streams,
             itl_ms: USUAL_ITL.as_secs_f64() * 1e3,
-            arrival_clock: *clock,
             mean_ttft_error_ms: error(|truth| truth.mean_ttft.difference_ms),
             p99_ttft_error_ms: error(|truth| truth.p99_ttft.difference_ms),
             p99_itl_error_ms: error(|truth| truth.p99_itl.map_or(0.0, |itl| itl.difference_ms)),
-            p99_lag_ms: lag.percentile_ms(99.0),
-            pieces_per_read: pieces_per_read.unwrap_or(1.0),
-            kept_from_core: Disturbance::of(&cost(&log)),
+            audit: Audit::of(&log),
         })
     }
 

@@ -20,12 +20,16 @@ impl fmt::Display for Selftest {
 impl Selftest {
     fn rows(&self) -> Vec<(&'static str, String)> {
         let (accuracy, paced) = (&self.accuracy, &self.paced);
-        let kept = &accuracy.kept_from_core;
+        let (reading, machine) = (&accuracy.audit.reading, accuracy.audit.machine.as_ref());
+        let lag = reading.lag.p99_us.map_or_else(unknown, |lag| format!("{lag:.0} us"));
+        let together = reading.pieces_per_read().map_or_else(unknown, |many| format!("{many:.2}"));
+        let waited = machine.and_then(|machine| machine.shards.first()?.run_delay_share);
+        let stolen = machine.and_then(|machine| machine.steal_share);
         vec![
             ("machine", format!("{}, {}", self.host.system, self.sides())),
             ("open files, soft / hard / free", descriptors(&self.limits)),
             ("local ports to one address", limit(self.limits.ports)),
-            ("arrival clock", clock(self.arrival_clock).to_owned()),
+            ("arrival clock", clock(reading.arrival_clock).to_owned()),
             ("timer lateness, p50 / p99 / max", lateness(&self.timer)),
             (
                 "answers at once, a piece each",
@@ -34,13 +38,10 @@ impl Selftest {
             ("  mean TTFT, reported minus true", error(accuracy.mean_ttft_error_ms)),
             ("  p99 TTFT, reported minus true", error(accuracy.p99_ttft_error_ms)),
             ("  p99 ITL, reported minus true", error(accuracy.p99_itl_error_ms)),
-            (
-                "  client lag, p99",
-                accuracy.p99_lag_ms.map_or_else(unknown, |lag| format!("{lag:.3} ms")),
-            ),
-            ("  pieces per read", format!("{:.2}", accuracy.pieces_per_read)),
-            ("  client waited for its core", kept.run_delay.map_or_else(unknown, share)),
-            ("  taken by the hypervisor", kept.steal.map_or_else(unknown, share)),
+            ("  client lag, p99", lag),
+            ("  pieces per read", together),
+            ("  client waited for its core", waited.map_or_else(unknown, share)),
+            ("  taken by the hypervisor", stolen.map_or_else(unknown, share)),
             ("a piece that comes alone", cost(paced)),
             ("  pieces per core and second", whole(paced.per_core_and_second())),
             ("a piece that comes without a pause", cost(&self.flood)),
@@ -55,7 +56,7 @@ impl Selftest {
             (Some(client), Some(server)) => {
                 format!("client on core {client}, server on core {server}")
             }
-            _ => "client and server share one core, so all figures are too low".to_owned(),
+            _ => "client and server not kept on cores of their own".to_owned(),
         }
     }
 }

@@ -40,10 +40,11 @@ fn a_machine_is_tested_and_its_figures_are_kept() {
     for cost in [found.paced, found.flood, found.requests] {
         assert!(cost.count >= 64 && cost.cpu_us > 0.0 && cost.per_second > 0.0, "{cost:?}");
     }
-    assert!(found.arrival_clock.is_some() && found.accuracy.pieces_per_read >= 1.0);
+    let reading = &found.accuracy.audit.reading;
+    assert!(reading.arrival_clock.is_some() && reading.pieces_per_read() >= Some(1.0));
     let table = found.to_string();
     assert!(
-        table.contains("with 4 streams p99 TTFT") && table.contains("arrival clock"),
+        table.contains("with 4 streams, p99 TTFT") && table.contains("arrival clock"),
         "{table}"
     );
     let document: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
