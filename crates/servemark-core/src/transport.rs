@@ -22,8 +22,9 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Sends the request and reads the answer, telling `recorder` what is seen and when.
     ///
-    /// The future may be dropped at any await; the request is then abandoned and its connection
-    /// is not used again.
+    /// The future's first poll comes from whoever waited for the due time, the later ones from a
+    /// task of its own, so it must not keep the first waker. It may be dropped at any await; the
+    /// request is then abandoned and its connection is not used again.
     fn execute(
         &self,
         call: Self::Prepared,

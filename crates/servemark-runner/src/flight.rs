@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Session, Stamp, Transport,
@@ -111,15 +111,17 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         self.orders.observer.0.started(self.phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
         let mut stop = pin!(self.orders.stop.reached(Stop::Now));
-        let mut listening = false;
+        let mut asked: Option<Waker> = None;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
                 return Poll::Ready(outcome);
             }
             // This runs once per chunk. Having asked to be woken, it is enough to look.
-            if std::mem::replace(&mut listening, true) && !self.orders.stop.is(Stop::Now) {
+            let listening = asked.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if listening && !self.orders.stop.is(Stop::Now) {
                 return Poll::Pending;
             }
+            asked = Some(cx.waker().clone());
             stop.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await

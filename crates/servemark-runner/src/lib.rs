@@ -5,6 +5,7 @@
 //! is kept in its record. The crate knows no HTTP, no file and no metric; what it sends goes
 //! through a [`Transport`](servemark_core::Transport) and what it learns goes to an [`Observer`].
 
+mod airborne;
 mod alarm;
 mod backlog;
 mod conversation;

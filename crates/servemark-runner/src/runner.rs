@@ -8,8 +8,9 @@ use std::time::Duration;
 use servemark_core::{Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::LocalSet;
 
+use crate::airborne::Airborne;
 use crate::alarm::Alarm;
 use crate::cost::{RunMeter, ThreadMeter};
 use crate::flight::{Departure, Flight, Outcome};
@@ -172,16 +173,16 @@ impl<P: Pacer> Runner<P> {
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
         let flight = Rc::new(self.flight(phase, work));
-        let (mut tasks, mut pace) = (JoinSet::new(), Pace::of(schedule, share, start));
+        let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
         for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
             let Some(pass) = self.pass(pace.wake(due)).await else { break };
             let granted = self.now();
             let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
-            tasks.spawn_local(Rc::clone(&flight).fly(departure));
+            airborne.add(Rc::clone(&flight).fly(departure)).await;
         }
-        landed(tasks).await
+        airborne.landed().await
     }
 
     /// The right to be in flight, at the due time at the earliest; none if the run was stopped
@@ -208,16 +209,4 @@ impl<P: Pacer> Runner<P> {
             orders: self.orders.clone(),
         }
     }
-}
-
-/// Waits for every session. One that panicked is reported and lost; the others are not.
-async fn landed(mut tasks: JoinSet<Vec<Outcome>>) -> Vec<Outcome> {
-    let mut outcomes = Vec::with_capacity(tasks.len());
-    while let Some(joined) = tasks.join_next().await {
-        match joined {
-            Ok(landed) => outcomes.extend(landed),
-            Err(error) => tracing::error!(%error, "a session's task died and left no record"),
-        }
-    }
-    outcomes
 }

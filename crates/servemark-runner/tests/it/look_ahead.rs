@@ -109,6 +109,7 @@ impl Transport for Slow {
 
     async fn execute(&self, index: usize, recorder: &mut Recorder) -> Result<Finish, RequestError> {
         if index == 0 {
+            tokio::task::yield_now().await;
             tokio::time::advance(ms(5)).await;
             self.done.send(()).unwrap();
         }

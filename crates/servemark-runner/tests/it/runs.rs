@@ -1,5 +1,11 @@
-use servemark_core::{ErrorKind, Phase, RequestError, Sample};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use servemark_core::{
+    ErrorKind, Finish, Phase, Recorder, RequestError, Sample, Session, Transport,
+};
 use servemark_runner::{Stop, WarmupSpec};
+use servemark_schedule::Schedule;
 use servemark_testkit::Script;
 
 use crate::world::{World, at, check, ms};
@@ -85,4 +91,33 @@ async fn stopping_now_cancels_what_is_in_flight_and_keeps_its_record() {
     check(&records, |record| Some(record.ended), &[12]);
     assert_eq!(records[0].deltas.len(), 1);
     assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Cancelled);
+}
+
+/// Panics over its first call at once, over its second later, and answers its third.
+struct Explosive(AtomicUsize);
+
+impl Transport for Explosive {
+    type Prepared = ();
+
+    fn prepare(&self, _sample: &Sample) -> Result<(), RequestError> {
+        Ok(())
+    }
+
+    async fn execute(&self, (): (), _recorder: &mut Recorder) -> Result<Finish, RequestError> {
+        let call = self.0.fetch_add(1, Relaxed);
+        assert!(call != 0, "the first");
+        tokio::task::yield_now().await;
+        assert!(call != 1, "the second");
+        Ok(Finish::default())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_panics_takes_no_other_with_it() {
+    let world = World::with_limit(Some(1));
+    let explosive = Arc::new(Explosive(AtomicUsize::new(0)));
+    let sessions = vec![Session::from(Sample::new("hi", 1, 1)); 3].into();
+    let outcomes = world.runner.measure(&explosive, &sessions, &Schedule::burst(3)).await;
+    assert_eq!(outcomes, [Ok(())]);
+    assert_eq!(world.collector.take().iter().map(|record| record.index).collect::<Vec<_>>(), [2]);
 }
