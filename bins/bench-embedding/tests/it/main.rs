@@ -48,6 +48,7 @@ fn a_run_counts_requests_and_items() {
     let table = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(table.contains("= Embedding report ="), "{table}");
+    assert!(table.contains("\nclient audit "), "{table}");
     let is = |label: &str, expected: f64| (value(&table, label) - expected).abs() < f64::EPSILON;
     assert!(is("items per request", 8.0) && is("ok", 12.0) && is("failed", 0.0), "{table}");
     let ratio = value(&table, "items/s") / value(&table, "requests/s");

@@ -1,5 +1,6 @@
 //! The program as its user meets it.
 
+mod audit;
 mod bad_input;
 mod hub;
 mod pictures;

@@ -56,6 +56,34 @@ fn a_torn_log_is_scored_and_marked() {
     assert!(text(&score.stdout).to_lowercase().contains("incomplete"));
 }
 
+#[test]
+fn a_score_fails_on_the_verdict_that_the_run_failed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let fruitless = "--simulate-fault status:500/1 --warmup-requests 0 --tolerate-failures 1 \
+                     --fail-on-verdict suspect";
+    let fruitless: Vec<&str> = fruitless.split_whitespace().collect();
+    let run = servemark(&folder, &[&RUN[..], &fruitless].concat());
+    assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
+    let score = servemark(&folder, &["score", "run.jsonl"]);
+    let news = text(&score.stderr);
+    assert_eq!(score.status.code(), Some(3), "{news}");
+    assert!(news.contains("error: --fail-on-verdict suspect: the client audit is"), "{news}");
+    assert!(!news.contains("another audit"), "{news}");
+}
+
+#[test]
+fn a_score_says_when_the_run_log_has_another_audit() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let path = folder.path().join("run.jsonl");
+    let log = fs::read_to_string(&path).unwrap();
+    fs::write(&path, log.replace("\"judged\":", "\"weighed\":")).unwrap();
+    let score = servemark(&folder, &["score", "run.jsonl"]);
+    let news = text(&score.stderr);
+    assert_eq!(score.status.code(), Some(0), "{news}");
+    assert!(news.contains("The run log has another audit, by servemark"), "{news}");
+}
+
 #[track_caller]
 fn refuses(args: &[&str], words: &[&str]) {
     let folder = tempfile::tempdir().expect("a temporary folder");

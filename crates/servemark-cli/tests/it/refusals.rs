@@ -66,6 +66,9 @@ fn numbers_that_cannot_be() {
         "--mooncake-num-rounds must be 1 or more, not 0",
     );
     refuses("--temperature nan", "--temperature must be a finite number, not NaN");
+    let why =
+        "argument --fail-on-verdict: expected corrected, suspect or client-limited, got 'clean'";
+    refuses("--fail-on-verdict clean", why);
     refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
 }
 
