@@ -1,5 +1,7 @@
 //! What is learned when the requests are done: off the clock, and never at the cost of a record.
 
+use std::error::Error;
+
 use servemark_core::{
     ArrivalClock, Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer,
     TokenizerError, parallel,
@@ -10,6 +12,7 @@ use servemark_runner::Stop;
 use crate::RunContext;
 use crate::audience::News;
 use crate::draw::Load;
+use crate::journal::Closing;
 use crate::server::Server;
 use crate::stage::Measured;
 
@@ -40,27 +43,54 @@ pub(crate) fn arrival_clock(records: &[RequestRecord]) -> Option<ArrivalClock> {
     answered.map(|record| record.arrival_clock).min()
 }
 
-/// Counts every output again with our tokenizer, on all cores. A tokenizer that fails costs the
-/// run these counts and nothing else.
+/// Counts every output again with our tokenizer, on all cores. A tokenizer or a disk that fails
+/// costs the run these counts and nothing else.
 pub(crate) fn count(
     context: &RunContext,
     tokenizer: &dyn Tokenizer,
-    records: &[RequestRecord],
+    closing: &Closing,
 ) -> Vec<Retokenized> {
-    let measured: Vec<&RequestRecord> =
-        records.iter().filter(|record| record.phase == Phase::Measure).collect();
-    let progress = context.audience.as_ref();
-    let counts = parallel::map("counting output tokens", &measured, progress, |record| {
-        recount(tokenizer, record)
-    });
-    let counts: Result<Vec<Retokenized>, TokenizerError> = counts.into_iter().collect();
-    let mut counts = counts.unwrap_or_else(|error| {
+    let mut counts = try_count(context, tokenizer, closing).unwrap_or_else(|error| {
         let reason = error.to_string();
         context.tell(&News::Missed { what: "count the output tokens again", reason });
         Vec::new()
     });
     counts.sort_by_key(Retokenized::key);
     counts
+}
+
+/// Those in memory at once; those on the disk block by block.
+fn try_count(
+    context: &RunContext,
+    tokenizer: &dyn Tokenizer,
+    closing: &Closing,
+) -> Result<Vec<Retokenized>, Box<dyn Error>> {
+    let (records, left) = (&closing.records, &closing.texts_left);
+    let in_memory: Vec<&RequestRecord> =
+        records[..left.start].iter().chain(&records[left.end..]).collect();
+    let mut counts = recount_all(context, tokenizer, &in_memory)?;
+    let mut on_disk = closing.texts_left()?.peekable();
+    while on_disk.peek().is_some() {
+        let block = on_disk.by_ref().take(BLOCK).collect::<Result<Vec<_>, _>>()?;
+        counts.extend(recount_all(context, tokenizer, &block.iter().collect::<Vec<_>>())?);
+    }
+    Ok(counts)
+}
+
+/// How many records are read again at a time.
+const BLOCK: usize = 4096;
+
+fn recount_all(
+    context: &RunContext,
+    tokenizer: &dyn Tokenizer,
+    records: &[&RequestRecord],
+) -> Result<Vec<Retokenized>, TokenizerError> {
+    let is_measured = |record: &&&RequestRecord| record.phase == Phase::Measure;
+    let measured: Vec<&RequestRecord> = records.iter().filter(is_measured).copied().collect();
+    let progress = context.audience.as_ref();
+    let recount = |record: &&RequestRecord| recount(tokenizer, record);
+    let counts = parallel::map("counting output tokens", &measured, progress, recount);
+    counts.into_iter().collect()
 }
 
 /// The pieces are counted one by one as well: where the wire gives no counts, that is how many
@@ -78,4 +108,78 @@ fn recount(
         pieces.collect::<Result<Vec<_>, _>>()?
     };
     Ok(Retokenized::new(record.key(), tokens, pieces))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use servemark_core::{
+        Delta, Finish, Header, JsonObject, NoProgress, Recorder, RunFacts, Sample, Sink, Stamp,
+    };
+
+    use super::*;
+    use crate::journal::{Journal, Room};
+
+    /// A byte is a token.
+    struct Bytes;
+
+    impl Tokenizer for Bytes {
+        fn encode(&self, text: &str, _: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
+            Ok(text.bytes().map(u32::from).collect())
+        }
+
+        fn decode(&self, _: &[u32]) -> Result<String, TokenizerError> {
+            Ok(String::new())
+        }
+
+        fn vocab_size(&self) -> u32 {
+            256
+        }
+
+        fn token_ids(&self) -> &[u32] {
+            &[]
+        }
+
+        fn special_tokens_added(&self) -> u32 {
+            0
+        }
+
+        fn bos_token(&self) -> Option<&str> {
+            None
+        }
+
+        fn apply_chat_template(&self, _: &[JsonObject]) -> Result<String, TokenizerError> {
+            Ok(String::new())
+        }
+    }
+
+    fn record(index: usize) -> RequestRecord {
+        let mut recorder =
+            Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), Stamp::ZERO);
+        recorder.at(Stamp::ZERO).delta(Delta::content("one"));
+        recorder.at(Stamp::ZERO).delta(Delta::content(&"x".repeat(index)));
+        recorder.finish(Ok(Finish::default()), Stamp::ZERO)
+    }
+
+    #[test]
+    fn texts_are_counted_wherever_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.jsonl");
+        let counts = [0, 8, usize::MAX].map(|room| {
+            let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+            let room = Room::with_texts(room);
+            let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
+            let observer = journal.observer();
+            (0..4).for_each(|index| observer.finished(record(index)));
+            drop(observer);
+            count(&RunContext::new(Arc::new(NoProgress)), &Bytes, &journal.close())
+        });
+        let expected = |index: usize| {
+            let more = index as u32;
+            Retokenized::new((index, 0), 3 + more, vec![3, more])
+        };
+        let expected: Vec<_> = (0..4).map(expected).collect();
+        assert_eq!(counts, [expected.clone(), expected.clone(), expected]);
+    }
 }

@@ -8,7 +8,7 @@ use servemark_plan::BenchPlan;
 use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
-use crate::journal::Journal;
+use crate::journal::{Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
 use crate::{ExecuteError, RunContext, afterwards, draw, facts, files};
@@ -17,7 +17,8 @@ use crate::{ExecuteError, RunContext, afterwards, draw, facts, files};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// All that was seen.
+    /// All that was seen. Where more than 64 MiB of text came back, the rest of it is in the run
+    /// log's file only, unless the plan prints or keeps texts.
     pub log: RunLog,
     /// Where it is on disk, if it was to be there.
     pub run_log: Option<PathBuf>,
@@ -52,14 +53,15 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let mut header = facts::header(clock_started, plan, &server, &names, &load);
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, context.live.clone())?;
+    let (live, room) = (context.live.clone(), Room::of(plan));
+    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
     let stage = Stage { plan, context, server: &server, names: &names, load: &load };
     warn(&stage);
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
     footer.arrival_clock = afterwards::arrival_clock(&closing.records);
-    footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing.records);
+    footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
     let (log, run_log_error) = closing.finish(footer);
     Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
 }

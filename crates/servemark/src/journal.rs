@@ -1,13 +1,17 @@
 //! Keeps a run: in memory, and on disk as it happens.
 
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
-use servemark_core::{Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogWriter};
+use servemark_core::{
+    Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader, RunLogWriter,
+};
 use servemark_metrics::Audit;
+use servemark_plan::BenchPlan;
 use servemark_runner::{Backlog, Observer};
 
 use crate::{ExecuteError, Live};
@@ -20,11 +24,35 @@ pub(crate) struct Journal {
     header: Header,
     clerk: JoinHandle<Kept>,
     correspondent: Correspondent,
+    path: Option<PathBuf>,
+}
+
+/// How much of a run is in memory at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Bytes of records that are not written yet.
+    unwritten: NonZeroU64,
+    /// Bytes of answers' texts. Those beyond stay on the disk, if they are there.
+    texts: usize,
+}
+
+impl Room {
+    /// What a run of this plan may take. Texts that are shown in the end are all kept.
+    pub(crate) fn of(plan: &BenchPlan) -> Self {
+        let shows_texts = plan.scoring.print_requests || plan.output.details;
+        Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
+    }
+
+    /// The usual room, with so many bytes for texts.
+    pub(crate) fn with_texts(texts: usize) -> Self {
+        Self { unwritten: MOST_BEHIND, texts }
+    }
 }
 
 /// What the clerk holds when nobody has anything to add.
 struct Kept {
     records: Vec<RequestRecord>,
+    texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
 }
 
@@ -32,8 +60,12 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Closing {
     header: Header,
+    /// In the order in which they ended.
     pub(crate) records: Vec<RequestRecord>,
+    /// Which of them have their texts on the disk only.
+    pub(crate) texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
+    path: Option<PathBuf>,
 }
 
 impl Journal {
@@ -42,24 +74,16 @@ impl Journal {
         path: Option<&Path>,
         header: Header,
         live: Arc<Live>,
-    ) -> Result<Self, ExecuteError> {
-        Self::bounded(path, header, live, MOST_BEHIND)
-    }
-
-    fn bounded(
-        path: Option<&Path>,
-        header: Header,
-        live: Arc<Live>,
-        most_behind: NonZeroU64,
+        room: Room,
     ) -> Result<Self, ExecuteError> {
         let file = path.map(|path| RunLogWriter::create(path, &header)).transpose()?;
-        let ((desk, inbox), backlog) = (channel(), Arc::new(Backlog::new(most_behind)));
+        let ((desk, inbox), backlog) = (channel(), Arc::new(Backlog::new(room.unwritten)));
         let correspondent = Correspondent { desk, backlog: Arc::clone(&backlog), live };
         let clerk = Builder::new()
             .name("run-log".to_owned())
-            .spawn(move || keep(&inbox, &backlog, file))
+            .spawn(move || keep(&inbox, &backlog, file, room.texts))
             .map_err(ExecuteError::Machine)?;
-        Ok(Self { header, clerk, correspondent })
+        Ok(Self { header, clerk, correspondent, path: path.map(Path::to_owned) })
     }
 
     /// Who tells it of requests.
@@ -70,12 +94,23 @@ impl Journal {
     /// Waits until all that was told is kept. Every observer must be gone.
     pub(crate) fn close(self) -> Closing {
         drop(self.correspondent);
-        let Kept { records, file } = self.clerk.join().expect("the clerk only appends");
-        Closing { header: self.header, records, file }
+        let kept = self.clerk.join().expect("the clerk only appends");
+        let Kept { records, texts_left, file } = kept;
+        Closing { header: self.header, records, texts_left, file, path: self.path }
     }
 }
 
 impl Closing {
+    /// The records whose texts were left on the disk, read again with them.
+    pub(crate) fn texts_left(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<RequestRecord, RunLogError>>, RunLogError> {
+        let left = &self.texts_left;
+        let path = self.path.as_deref().filter(|_| !left.is_empty());
+        let reader = path.map(RunLogReader::open).transpose()?;
+        Ok(reader.into_iter().flatten().skip(left.start).take(left.len()))
+    }
+
     /// Adds the footer. Says what kept the file from being whole, if anything did.
     pub(crate) fn finish(self, footer: Footer) -> (RunLog, Option<RunLogError>) {
         let log = audited(RunLog::new(self.header, self.records, Some(footer)));
@@ -93,20 +128,48 @@ fn audited(log: RunLog) -> RunLog {
     log.with_audit(audit)
 }
 
-fn keep(inbox: &Receiver<RequestRecord>, backlog: &Backlog, file: Option<RunLogWriter>) -> Kept {
-    let mut kept = Kept { records: Vec::new(), file: file.map(Ok) };
+fn keep(
+    inbox: &Receiver<RequestRecord>,
+    backlog: &Backlog,
+    file: Option<RunLogWriter>,
+    mut room: usize,
+) -> Kept {
+    let mut kept = Kept { records: Vec::new(), texts_left: 0..0, file: file.map(Ok) };
     for mut record in inbox {
-        // A disk that failed once is left alone: what is on it stays readable.
-        if let Some(Ok(writer)) = &mut kept.file
-            && let Err(error) = writer.append(&record)
-        {
-            kept.file = Some(Err(error));
-        }
+        let is_on_disk = kept.write(&record);
         backlog.remove(weight(&record));
+        room = room.saturating_sub(record.text.len());
+        if room == 0 && is_on_disk {
+            kept.leave_text(&mut record);
+        }
         record.compact();
         kept.records.push(record);
     }
     kept
+}
+
+impl Kept {
+    /// Appends to the file, if there is one. A disk that failed once is left alone: what is on it
+    /// stays readable.
+    fn write(&mut self, record: &RequestRecord) -> bool {
+        let Some(Ok(writer)) = &mut self.file else { return false };
+        let written = writer.append(record);
+        if let Err(error) = written {
+            self.file = Some(Err(error));
+            return false;
+        }
+        true
+    }
+
+    /// Once one text is left on the disk so are all after it, until the disk fails.
+    fn leave_text(&mut self, record: &mut RequestRecord) {
+        record.text = String::new();
+        let place = self.records.len();
+        if self.texts_left.is_empty() {
+            self.texts_left.start = place;
+        }
+        self.texts_left.end = place + 1;
+    }
 }
 
 /// About how many bytes a record is as a line.
@@ -141,6 +204,9 @@ impl Observer for Correspondent {
 
 /// What a slow disk writes in a second or two, and a machine that measures can spare.
 const MOST_BEHIND: NonZeroU64 = NonZeroU64::new(128 << 20).expect("it is not zero");
+
+/// About fifteen million tokens.
+const MOST_TEXT: usize = 64 << 20;
 
 /// A record's line without its pieces, and what each of them adds.
 const LINE: usize = 512;
@@ -182,7 +248,8 @@ mod tests {
         });
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let most = NonZeroU64::new(256 << 10).unwrap();
-        let journal = Journal::bounded(Some(&path), header, Arc::default(), most).unwrap();
+        let room = Room { unwritten: most, texts: usize::MAX };
+        let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
         let observer = journal.observer();
         let backlog = observer.backlog().unwrap();
         (0..10).for_each(|index| observer.finished(record(index)));
@@ -196,5 +263,36 @@ mod tests {
         assert_eq!(closing.records.len(), 40);
         drop(closing);
         assert_eq!(reader.join().unwrap(), 40);
+    }
+
+    #[test]
+    fn texts_beyond_the_room_for_them_stay_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.jsonl");
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        // Room for the texts of two.
+        let room = Room::with_texts(40 << 10);
+        let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
+        let observer = journal.observer();
+        (0..5).for_each(|index| observer.finished(record(index)));
+        drop(observer);
+        let closing = journal.close();
+        let lengths: Vec<_> = closing.records.iter().map(|record| record.text.len()).collect();
+        assert_eq!(lengths, [16 << 10, 16 << 10, 0, 0, 0]);
+        let left: Vec<_> = closing.texts_left().unwrap().map(Result::unwrap).collect();
+        assert_eq!(left, [2, 3, 4].map(record));
+    }
+
+    #[test]
+    fn without_a_disk_every_text_is_kept() {
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let room = Room::with_texts(0);
+        let journal = Journal::open(None, header, Arc::default(), room).unwrap();
+        let observer = journal.observer();
+        observer.finished(record(0));
+        drop(observer);
+        let closing = journal.close();
+        assert_eq!((closing.records.as_slice(), &closing.texts_left), (&[record(0)][..], &(0..0)));
+        assert_eq!(closing.texts_left().unwrap().count(), 0);
     }
 }
