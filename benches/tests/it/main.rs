@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod memory;
 mod prepare;
 
 use std::process::{Command, Output};

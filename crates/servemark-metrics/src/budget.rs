@@ -41,9 +41,9 @@ impl SampleBudget {
     }
 }
 
-/// 128 MiB, room for the gaps of 16 million tokens; exact beyond.
+/// 64 MiB, room for the gaps of eight million tokens; exact beyond.
 impl Default for SampleBudget {
     fn default() -> Self {
-        Self::new(128 << 20, BeyondBudget::Exact)
+        Self::new(64 << 20, BeyondBudget::Exact)
     }
 }

@@ -112,7 +112,8 @@ impl<'a> Split<'a> {
             if self.parts_left > 0 || self.rule == ItlRule::SplitByPieces {
                 self.since = Some(event.at);
             }
-            self.part = seconds_between(since, event.at) / self.parts_left as f64;
+            let gap = seconds_between(since, event.at);
+            self.part = if self.parts_left == 1 { gap } else { gap / self.parts_left as f64 };
         }
         Some(())
     }

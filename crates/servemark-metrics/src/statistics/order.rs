@@ -60,18 +60,23 @@ struct Sought {
 struct Buckets {
     shift: u32,
     heads: Vec<(u64, Vec<usize>)>,
+    /// The last six bits of each head, as bits of a set: most values begin like none of them, and
+    /// nearly all of those need not be looked for.
+    ends: u64,
 }
 
 impl Buckets {
     fn below(sought: &[Sought], shift: u32) -> Self {
         let mut heads: Vec<u64> = sought.iter().map(|sought| sought.head).collect();
         heads.dedup();
+        let ends = heads.iter().fold(0, |ends, head| ends | end(*head));
         let heads = heads.into_iter().map(|head| (head, vec![0; 1 << DIGIT])).collect();
-        Self { shift, heads }
+        Self { shift, heads, ends }
     }
 
     fn of(&self, head: u64) -> Option<usize> {
-        self.heads.binary_search_by_key(&head, |&(head, _)| head).ok()
+        let may_be = self.ends & end(head) != 0;
+        may_be.then(|| self.heads.iter().position(|&(known, _)| known == head))?
     }
 
     fn count(&mut self, bits: u64) {
@@ -92,6 +97,10 @@ impl Buckets {
         });
         sought.head = sought.head << DIGIT | digit.unwrap_or_default() as u64;
     }
+}
+
+fn end(head: u64) -> u64 {
+    1 << (head % 64)
 }
 
 const DIGIT: u32 = 16;
