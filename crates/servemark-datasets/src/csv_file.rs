@@ -71,6 +71,11 @@ impl Row<'_> {
         self.cells.get(self.header.iter().position(|name| name == column)?)
     }
 
+    /// The text of the cell at a place, from zero.
+    pub(crate) fn cell(&self, place: usize) -> Option<&str> {
+        self.cells.get(place)
+    }
+
     /// A number of tokens.
     pub(crate) fn tokens(&self, column: &str) -> Result<u32, String> {
         let text = self.text(column).unwrap_or_default();

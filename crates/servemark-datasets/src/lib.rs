@@ -2,7 +2,7 @@
 //!
 //! A [`DatasetSpec`] is one data set with its knobs, as a plan stores it; [`DatasetSpec::draw`]
 //! turns it into samples. For the same seed and tokenizer the samples are those of SGLang 0.5.23,
-//! text for text and in the same order: random draws are made one after the other from the run's
+//! or of vLLM 0.33.0 for its own flavours ([`VllmSpec`]), text for text and in the same order: random draws are made one after the other from the run's
 //! own state, and only what draws nothing, reading, encoding and decoding, uses all cores.
 //!
 //! This crate knows tokenizers only through core's trait, opens no connection, and prints
@@ -53,6 +53,7 @@ mod speed_bench;
 mod table;
 mod text_file;
 mod trace;
+mod vllm;
 mod words;
 
 pub use agentic_trace::AgenticTraceSpec;
@@ -76,3 +77,8 @@ pub use sharegpt::ShareGptSpec;
 pub use spec::DatasetSpec;
 pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};
+pub use vllm::{
+    CustomLayout, CustomOutput, PrefixRepetitionSpec, RerankMode, RowOrder, Spread, TextSlice,
+    TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec,
+    VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+};

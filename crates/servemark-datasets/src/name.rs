@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::SpecError;
 
-/// A data set, by the name that SGLang's `--dataset-name` gives it, or by one of
+/// A data set, by the name that SGLang's `--dataset-name` gives it, by vLLM's, or by one of
 /// ours.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
@@ -32,20 +32,28 @@ pub enum DatasetName {
     Openai,
     /// Spans of agents. Ours.
     OtelTrace,
+    /// Prompts of which several begin alike. vLLM's.
+    PrefixRepetition,
     /// Prompts of drawn lengths, cut from ShareGPT's.
     Random,
     /// Prompts of drawn lengths, counted up from a drawn token id.
     RandomIds,
+    /// A query and documents of drawn lengths. vLLM's.
+    RandomRerank,
     /// `ServeGen`'s clients. Ours.
     Servegen,
     /// ShareGPT's conversations, one JSON array.
     Sharegpt,
+    /// Prompts of Spec-Bench. vLLM's.
+    SpecBench,
     /// Prompts by how predictable their answers are.
     SpeedBench,
+    /// A trace that says when prompts are sent and which begin alike. vLLM's.
+    TimedTrace,
 }
 
 impl DatasetName {
-    /// All of them, by the alphabet.
+    /// SGLang's and ours, by the alphabet.
     pub const ALL: [Self; 16] = [
         Self::AgenticTrace,
         Self::AzureTrace,
@@ -87,11 +95,15 @@ impl DatasetName {
             Self::Mooncake => "mooncake",
             Self::Openai => "openai",
             Self::OtelTrace => "otel-trace",
+            Self::PrefixRepetition => "prefix_repetition",
             Self::Random => "random",
             Self::RandomIds => "random-ids",
+            Self::RandomRerank => "random-rerank",
             Self::Servegen => "servegen",
             Self::Sharegpt => "sharegpt",
+            Self::SpecBench => "spec_bench",
             Self::SpeedBench => "speed-bench",
+            Self::TimedTrace => "timed_trace",
         }
     }
 }

@@ -8,7 +8,7 @@ use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 use crate::{
     AgenticTraceSpec, CustomSpec, DatasetName, Draw, ImageSpec, LongBenchSpec, MmmuSpec,
     MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, ShareGptSpec, SharedPrefixSpec,
-    Source, SpeedBenchSpec, TraceFormat, TraceSpec,
+    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
 };
 
 /// One data set with its knobs.
@@ -41,6 +41,8 @@ pub enum DatasetSpec {
     SpeedBench(SpeedBenchSpec),
     /// What others once served, in one of several formats.
     Trace(TraceSpec),
+    /// A data set as vLLM has it.
+    Vllm(VllmSpec),
 }
 
 impl DatasetSpec {
@@ -67,6 +69,7 @@ impl DatasetSpec {
             Self::Sharegpt(spec) => spec.draw(count, context),
             Self::SpeedBench(spec) => spec.draw(count, context),
             Self::Trace(spec) => spec.draw(count, context),
+            Self::Vllm(spec) => spec.draw(count, context),
         }?;
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
@@ -96,6 +99,7 @@ impl DatasetSpec {
         let form = match self {
             Self::GeneratedSharedPrefix(spec) => spec.form,
             Self::Random(spec) => spec.form,
+            Self::Vllm(VllmSpec { data: VllmData::TimedTrace(_), .. }) => PromptForm::TokenIds,
             _ => PromptForm::Text,
         };
         form == PromptForm::TokenIds
@@ -116,13 +120,14 @@ impl DatasetSpec {
             Self::GeneratedSharedPrefix(_) => "it has no group",
             Self::Openai(_) => "no line that was read has \"messages\"",
             Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
+            Self::Vllm(spec) if count > 0 || spec.is_custom() => "no row of the file can be sent",
             _ if count == 0 => "none was asked for (--num-prompts)",
             Self::LongBenchV2(_) => {
                 "no question fits the context; is --sharegpt-context-len too small?"
             }
             Self::Image(_) => "it draws as many as are asked for",
             Self::Mmmu(_) => "no row has a picture in image_1 that can be read",
-            Self::Mooncake(_) | Self::Trace(_) => "the trace holds none",
+            Self::Mooncake(_) | Self::Trace(_) | Self::Vllm(_) => "the trace holds none",
             Self::Random(_) => "the file has no prompt that is not empty",
             Self::SpeedBench(spec) => spec.nothing(),
             Self::Custom(_) | Self::Sharegpt(_) => {
@@ -153,7 +158,11 @@ impl DatasetSpec {
 
     /// Whether it tells when each session began, so that this can be replayed.
     pub fn has_timestamps(&self) -> bool {
-        matches!(self, Self::Mooncake(_) | Self::Trace(_))
+        match self {
+            Self::Mooncake(_) | Self::Trace(_) => true,
+            Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
+            _ => false,
+        }
     }
 
     /// The name under which it is asked for.
@@ -172,6 +181,7 @@ impl DatasetSpec {
             Self::Sharegpt(_) => DatasetName::Sharegpt,
             Self::SpeedBench(_) => DatasetName::SpeedBench,
             Self::Trace(spec) => spec.format.name(),
+            Self::Vllm(spec) => spec.name(),
         }
     }
 }

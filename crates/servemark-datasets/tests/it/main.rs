@@ -1,4 +1,5 @@
-//! Data sets against what the real SGLang 0.5.23 client drew, and against bad input.
+//! Data sets against what the real clients drew, SGLang 0.5.23 and vLLM 0.33.0, and against bad
+//! input.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,6 +11,8 @@ mod mooncake;
 mod pictures;
 mod sglang_flags;
 mod traces;
+mod vllm;
+mod vllm_flags;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,0 +1,213 @@
+//! Prompts of one's own, one JSON object a line, and two published collections that are read alike.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, parallel,
+};
+use servemark_rng::PythonRandom;
+
+use super::rows::{RowOrder, TooFewRows, no_file};
+use crate::jsonl::{BadLine, Reader};
+use crate::shaping::user_message;
+use crate::{DatasetName, PromptFormat};
+
+/// Prompts from a file.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct VllmCustomSpec {
+    /// The file; for SPEED-Bench, the folder of its files.
+    pub path: Option<PathBuf>,
+    /// How the file is laid out.
+    pub layout: CustomLayout,
+    /// How long outputs are.
+    pub output: CustomOutput,
+    /// Whether the prompt is a bare text or a rendered conversation.
+    pub prompt_format: PromptFormat,
+    /// In which order prompts are sent.
+    pub order: RowOrder,
+    /// What to do if there are too few.
+    pub too_few: TooFewRows,
+}
+
+/// How a file of prompts is laid out.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CustomLayout {
+    /// `prompt`, and `output_tokens` where lengths are the rows' own.
+    #[default]
+    Prompts,
+    /// Spec-Bench's: the first of `turns`. Its seed is 0.
+    SpecBench {
+        /// Only those of this `category`.
+        category: Option<String>,
+    },
+    /// SPEED-Bench's: the content of the first of `messages`. Its seed is 0.
+    SpeedBench {
+        /// Which of the folder's files, without its ending.
+        subset: String,
+        /// Only those of this `category`.
+        category: Option<String>,
+    },
+}
+
+/// How long outputs are. Closed: all alike, or each as its row says.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CustomOutput {
+    /// So many tokens.
+    Fixed(u32),
+    /// As the row says under `output_tokens`.
+    OfRow,
+}
+
+impl Default for VllmCustomSpec {
+    fn default() -> Self {
+        Self {
+            path: None,
+            layout: CustomLayout::default(),
+            output: CustomOutput::Fixed(256),
+            prompt_format: PromptFormat::ChatTemplate,
+            order: RowOrder::default(),
+            too_few: TooFewRows::default(),
+        }
+    }
+}
+
+/// What is read of a line.
+struct Row {
+    line: usize,
+    prompt: String,
+    output_tokens: Option<Value>,
+}
+
+impl VllmCustomSpec {
+    /// `count` prompts; all there are if none is asked for.
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let path = self.path.as_deref().ok_or_else(|| self.layout.no_file())?;
+        let path = self.layout.file(path);
+        let (limit, on_bad_line) = (None, BadLine::Fail);
+        let reader = Reader { path: &path, on_bad_line, limit };
+        let mut rows = reader.read(|line, record| self.layout.row(line, record))?.rows;
+        let seed = self.layout.seed().unwrap_or(seed);
+        let python = &mut context.random.python;
+        *python = PythonRandom::seeded(seed.into());
+        self.order.arrange(&mut rows, python);
+        let count = if count == 0 { rows.len() } else { count };
+        rows.truncate(count);
+        let tokenizer = context.tokenizer;
+        let sample = |row: &Row| self.sample(row, &path, tokenizer);
+        let samples = parallel::map("tokenizing prompts", &rows, context.progress, sample);
+        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.too_few.fill(&mut samples, count, seed, python);
+        Ok(samples)
+    }
+
+    fn sample(
+        &self,
+        row: &Row,
+        path: &Path,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Sample, DatasetError> {
+        let output_tokens = match self.output {
+            CustomOutput::Fixed(tokens) => tokens,
+            CustomOutput::OfRow => tokens_of(row.output_tokens.as_ref()).ok_or_else(|| {
+                let reason = "\"output_tokens\" is no number of tokens, and no output length is \
+                              given (--custom-output-len)";
+                crate::text_file::malformed(path, row.line, reason.to_owned())
+            })?,
+        };
+        let prompt = match self.prompt_format {
+            PromptFormat::Raw => row.prompt.clone(),
+            PromptFormat::ChatTemplate => {
+                tokenizer.apply_chat_template(&[user_message(&row.prompt)])?
+            }
+        };
+        let prompt_tokens = tokenizer.count(&prompt, SpecialTokens::Add)?;
+        Ok(Sample::new(prompt, prompt_tokens, output_tokens))
+    }
+}
+
+impl CustomLayout {
+    pub(super) fn name(&self) -> DatasetName {
+        match self {
+            Self::Prompts => DatasetName::Custom,
+            Self::SpecBench { .. } => DatasetName::SpecBench,
+            Self::SpeedBench { .. } => DatasetName::SpeedBench,
+        }
+    }
+
+    fn no_file(&self) -> DatasetError {
+        let hint = match self {
+            Self::Prompts => "give a file with a JSON object with \"prompt\" on each line",
+            Self::SpecBench { .. } => "give Spec-Bench's question.jsonl with --dataset-path",
+            Self::SpeedBench { .. } => "give the folder of SPEED-Bench's files with --dataset-path",
+        };
+        no_file(self.name().as_str(), hint)
+    }
+
+    fn file(&self, path: &Path) -> PathBuf {
+        match self {
+            Self::SpeedBench { subset, .. } => path.join(format!("{subset}.jsonl")),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The seed of a collection that knows no other.
+    fn seed(&self) -> Option<u32> {
+        (!matches!(self, Self::Prompts)).then_some(0)
+    }
+
+    fn row(&self, line: usize, mut record: JsonObject) -> Result<Option<Row>, String> {
+        if !self.wants(&record) {
+            return Ok(None);
+        }
+        let prompt = match self {
+            Self::Prompts => record.get("prompt"),
+            Self::SpecBench { .. } => record.get("turns").and_then(|turns| turns.get(0)),
+            Self::SpeedBench { .. } => {
+                record.get("messages").and_then(|messages| messages.get(0)?.get("content"))
+            }
+        };
+        let place = match self {
+            Self::Prompts => "\"prompt\"",
+            Self::SpecBench { .. } => "the first of \"turns\"",
+            Self::SpeedBench { .. } => "the \"content\" of the first of \"messages\"",
+        };
+        let prompt = prompt.and_then(Value::as_str).ok_or(format!("{place} is no text"))?;
+        let prompt = prompt.to_owned();
+        Ok(Some(Row { line, prompt, output_tokens: record.remove("output_tokens") }))
+    }
+
+    fn wants(&self, record: &JsonObject) -> bool {
+        match self {
+            Self::SpecBench { category: Some(wanted) }
+            | Self::SpeedBench { category: Some(wanted), .. } => {
+                record.get("category").and_then(Value::as_str) == Some(wanted)
+            }
+            _ => true,
+        }
+    }
+}
+
+/// A number of tokens as Python's `int` reads it: a fraction is cut off.
+fn tokens_of(value: Option<&Value>) -> Option<u32> {
+    match value? {
+        Value::String(text) => text.trim().parse().ok(),
+        number => {
+            let number = number.as_f64()?;
+            let fits = (0.0..=f64::from(u32::MAX)).contains(&number);
+            #[expect(clippy::cast_sign_loss, reason = "the number is 0 or more")]
+            fits.then_some(number as u32)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A query and documents, made as random prompts are.
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Prompt, Sample};
+use servemark_rng::Pcg64;
+
+use super::fitting::{Fitted, Fitter, ids_of};
+use super::lengths::Drawn;
+use super::random::Alphabet;
+use super::{Spread, VllmLengths};
+
+/// One query for all requests, and documents of each request's own.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct VllmRerankSpec {
+    /// Tokens of a query with a document, or of either.
+    pub input_tokens: u32,
+    /// How far they lie from that.
+    pub spread: Spread,
+    /// How many texts a request has besides the query, or with it.
+    pub batch: NonZero<u32>,
+    /// Who does the ranking.
+    pub mode: RerankMode,
+}
+
+/// Who does the ranking. Closed: one model reads both texts, or each alone.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RerankMode {
+    /// A model that reads query and document as one text, with a separator. Of their length half
+    /// is the query's.
+    #[default]
+    Pair,
+    /// A model that reads each text alone; the query is one of the texts that are asked for.
+    Each,
+}
+
+impl Default for VllmRerankSpec {
+    fn default() -> Self {
+        Self {
+            input_tokens: 1024,
+            spread: Spread::default(),
+            batch: NonZero::<u32>::MIN,
+            mode: RerankMode::default(),
+        }
+    }
+}
+
+impl VllmRerankSpec {
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let (documents, batch) = self.documents(count)?;
+        let tokenizer = context.tokenizer;
+        let mut random = Pcg64::seeded(seed.into());
+        let query = self.lengths(self.query_tokens()).draw(1, tokenizer, &mut random)?;
+        let document = self.document_tokens(query[0].input_tokens as u32);
+        let rows = self.lengths(document).draw(documents, tokenizer, &mut random)?;
+        let alphabet = Alphabet::of(tokenizer)?;
+        let vocabulary = tokenizer.vocab_size();
+        let draw = |count| ids_of(&mut random, vocabulary, count);
+        let numbered: Vec<(u64, Drawn)> = (0..).zip(query.into_iter().chain(rows)).collect();
+        let mut fitter = Fitter { tokenizer, draw };
+        let texts = fitter.fit_all(&numbered, context.progress, |(number, row)| {
+            (alphabet.count_up(row.offset + number, row.input_tokens), row.input_tokens)
+        })?;
+        let [query, documents @ ..] = texts.as_slice() else { return Ok(Vec::new()) };
+        Ok(documents.chunks(batch).map(|batch| self.sample(query, batch)).collect())
+    }
+
+    /// How many documents there are, and how many of them a request has.
+    fn documents(&self, count: usize) -> Result<(usize, usize), DatasetError> {
+        let batch = self.batch.get() as usize;
+        match self.mode {
+            RerankMode::Pair => Ok((count, batch)),
+            RerankMode::Each if count > 1 && batch > 1 => Ok((count - 1, batch - 1)),
+            RerankMode::Each => Err(DatasetError::Settings(TOO_FEW.to_owned())),
+        }
+    }
+
+    fn query_tokens(&self) -> u32 {
+        match self.mode {
+            RerankMode::Pair => (self.input_tokens / 2).saturating_sub(SEPARATOR),
+            RerankMode::Each => self.input_tokens,
+        }
+    }
+
+    fn document_tokens(&self, query: u32) -> u32 {
+        match self.mode {
+            RerankMode::Pair => self.input_tokens.saturating_sub(query + SEPARATOR),
+            RerankMode::Each => self.input_tokens,
+        }
+    }
+
+    fn lengths(&self, input_tokens: u32) -> VllmLengths {
+        let (input_spread, output_spread) = (self.spread, self.spread);
+        VllmLengths { input_tokens, output_tokens: 0, input_spread, output_spread }
+    }
+
+    /// Each document is read together with the query, or all are read alone.
+    fn sample(&self, query: &Fitted, documents: &[Fitted]) -> Sample {
+        let own: u32 = documents.iter().map(Fitted::tokens).sum();
+        let queries = match self.mode {
+            RerankMode::Pair => (query.tokens() + SEPARATOR) * documents.len() as u32,
+            RerankMode::Each => query.tokens(),
+        };
+        let documents = documents.iter().map(|document| document.text.clone()).collect();
+        let prompt = Prompt::Ranking { query: query.text.clone(), documents };
+        Sample::new(prompt, queries + own, 0)
+    }
+}
+
+/// The token between query and document.
+const SEPARATOR: u32 = 1;
+
+const TOO_FEW: &str = "with --no-reranker the query is one of the texts: --num-prompts and \
+    --random-batch-size must be 2 or more";

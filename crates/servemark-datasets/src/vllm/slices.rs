@@ -1,0 +1,68 @@
+//! A plain text cut into prompts.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, Progress, SpecialTokens, Tokenizer, TokenizerError, parallel};
+use servemark_rng::{Pcg64, PythonRandom};
+
+use super::VllmLengths;
+use crate::text_file;
+
+/// Prompts cut out of a text, each from a drawn token on, as
+/// `vllm.benchmarks.datasets.create_txt_slices_dataset` cuts them for the data set `custom`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TextSlicesSpec {
+    /// The text.
+    pub path: PathBuf,
+    /// How long prompts and outputs are.
+    #[serde(default)]
+    pub lengths: VllmLengths,
+    /// What places and lengths are drawn from.
+    #[serde(default)]
+    pub seed: u32,
+}
+
+/// A prompt cut out of a text.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TextSlice {
+    /// The text.
+    pub prompt: String,
+    /// How many tokens to ask for.
+    pub output_tokens: u32,
+}
+
+impl TextSlicesSpec {
+    /// Slices of the text at `path`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), lengths: VllmLengths::default(), seed: 0 }
+    }
+
+    /// Cuts `count` of them. Behind the end of the text comes its beginning.
+    pub fn cut(
+        &self,
+        count: usize,
+        tokenizer: &dyn Tokenizer,
+        progress: &dyn Progress,
+    ) -> Result<Vec<TextSlice>, DatasetError> {
+        // Python reads every end of a line as `\n`.
+        let text = text_file::read(&self.path)?.replace("\r\n", "\n").replace('\r', "\n");
+        let ids = tokenizer.encode(&text, SpecialTokens::Omit)?;
+        if ids.is_empty() {
+            let reason = format!("{} has no text to cut", self.path.display());
+            return Err(DatasetError::Nothing { reason });
+        }
+        let drawn = self.lengths.draw(count, tokenizer, &mut Pcg64::seeded(self.seed.into()))?;
+        let mut random = PythonRandom::seeded(self.seed.into());
+        let mut start = || random.randbelow(ids.len() as u64).unwrap_or_default() as usize;
+        let rows: Vec<_> = drawn.into_iter().map(|row| (start(), row)).collect();
+        let slices = parallel::map("making prompts", &rows, progress, |(start, row)| {
+            let slice = ids.iter().copied().cycle().skip(*start).take(row.input_tokens);
+            let prompt = tokenizer.decode(&slice.collect::<Vec<_>>())?;
+            Ok(TextSlice { prompt, output_tokens: row.output_tokens })
+        });
+        Ok(slices.into_iter().collect::<Result<_, TokenizerError>>()?)
+    }
+}

@@ -1,0 +1,185 @@
+//! A spec from vLLM's command line, as far as data sets go. The real command line is another
+//! crate's; this one reads only what the recorded cases use.
+
+use std::str::FromStr;
+
+use serde_json::Value;
+use servemark_datasets::{
+    CustomLayout, CustomOutput, DatasetSpec, PrefixRepetitionSpec, PromptFormat, RerankMode,
+    RowOrder, SpecError, Spread, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec,
+    VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+};
+
+use crate::fixture;
+
+pub(crate) struct Flags {
+    argv: Vec<String>,
+}
+
+impl Flags {
+    pub(crate) fn new(argv: Vec<String>) -> Self {
+        Self { argv }
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.number("--seed").unwrap_or(0)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.number("--num-prompts").unwrap_or(1000)
+    }
+
+    pub(crate) fn has(&self, flag: &str) -> bool {
+        self.argv.iter().any(|word| word == flag)
+    }
+
+    pub(crate) fn spec(&self) -> Result<DatasetSpec, SpecError> {
+        let mut spec = VllmSpec::new(self.data()?);
+        spec.seed = u32::try_from(self.seed()).unwrap_or_default();
+        spec.request_ids = self.text("--request-id-prefix").map(str::to_owned);
+        Ok(DatasetSpec::Vllm(spec))
+    }
+
+    fn data(&self) -> Result<VllmData, SpecError> {
+        let path = self.text("--dataset-path").map(fixture);
+        let name = self.text("--dataset-name").unwrap();
+        Ok(match name {
+            "burstgpt" => {
+                let mut spec = VllmBurstgptSpec::default();
+                spec.path = path;
+                VllmData::Burstgpt(spec)
+            }
+            "custom" | "spec_bench" | "speed_bench" => {
+                let mut spec = self.custom(name);
+                spec.path = path;
+                VllmData::Custom(spec)
+            }
+            "prefix_repetition" => VllmData::PrefixRepetition(self.prefix_repetition()),
+            "random" => {
+                let mut spec = VllmRandomSpec::default();
+                spec.lengths = self.lengths()?;
+                spec.prefix_tokens = self.number("--random-prefix-len").unwrap_or(0);
+                spec.batch = self.number("--random-batch-size").unwrap_or(spec.batch);
+                VllmData::Random(spec)
+            }
+            "random-rerank" => {
+                let (mut spec, lengths) = (VllmRerankSpec::default(), self.lengths()?);
+                (spec.input_tokens, spec.spread) = (lengths.input_tokens, lengths.input_spread);
+                spec.batch = self.number("--random-batch-size").unwrap_or(spec.batch);
+                if self.has("--no-reranker") {
+                    spec.mode = RerankMode::Each;
+                }
+                VllmData::RandomRerank(spec)
+            }
+            "sharegpt" => {
+                let mut spec = VllmShareGptSpec::default();
+                spec.path = path;
+                spec.output_tokens = self.output("--sharegpt-output-len");
+                (spec.order, spec.too_few) = (self.order(), self.too_few());
+                VllmData::Sharegpt(spec)
+            }
+            "timed_trace" => {
+                let mut spec = self.timed_trace();
+                spec.path = path;
+                VllmData::TimedTrace(spec)
+            }
+            other => panic!("{other} is built and this test does not know it"),
+        })
+    }
+
+    fn lengths(&self) -> Result<VllmLengths, SpecError> {
+        let mut lengths = VllmLengths::default();
+        let input = self.number("--input-len").or_else(|| self.number("--random-input-len"));
+        lengths.input_tokens = input.unwrap_or(lengths.input_tokens);
+        lengths.output_tokens = self.output("--random-output-len").unwrap_or(lengths.output_tokens);
+        let ratio = self.text("--random-range-ratio").unwrap_or("0.0");
+        let ratio: Value = serde_json::from_str(ratio).unwrap();
+        // A ratio without one of its parts is none.
+        let part = |name: &str| match &ratio {
+            Value::Object(parts) => parts.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN),
+            number => number.as_f64().unwrap(),
+        };
+        lengths.input_spread = Spread::new(part("input"))?;
+        lengths.output_spread = Spread::new(part("output"))?;
+        Ok(lengths)
+    }
+
+    fn custom(&self, name: &str) -> VllmCustomSpec {
+        let mut spec = VllmCustomSpec::default();
+        let category = |flag| self.text(flag).map(str::to_owned);
+        let (layout, output) = match name {
+            "spec_bench" => {
+                let category = category("--spec-bench-category");
+                let output = self.output("--spec-bench-output-len").unwrap_or(256);
+                (CustomLayout::SpecBench { category }, i64::from(output))
+            }
+            "speed_bench" => {
+                let category = category("--speed-bench-category");
+                let subset = "qualitative".to_owned();
+                let output = self.number("--speed-bench-output-len").unwrap_or(4096);
+                (CustomLayout::SpeedBench { subset, category }, output)
+            }
+            _ => {
+                let given = self.number("--output-len");
+                let output = given.or_else(|| self.number("--custom-output-len"));
+                (CustomLayout::Prompts, output.unwrap_or(256))
+            }
+        };
+        spec.layout = layout;
+        spec.output = u32::try_from(output).map_or(CustomOutput::OfRow, CustomOutput::Fixed);
+        if self.has("--skip-chat-template") {
+            spec.prompt_format = PromptFormat::Raw;
+        }
+        (spec.order, spec.too_few) = (self.order(), self.too_few());
+        spec
+    }
+
+    fn prefix_repetition(&self) -> PrefixRepetitionSpec {
+        let mut spec = PrefixRepetitionSpec::default();
+        let own = |name: &str| format!("--prefix-repetition-{name}");
+        spec.prefixes = self.number(&own("num-prefixes")).unwrap_or(spec.prefixes);
+        spec.prefix_tokens = self.number(&own("prefix-len")).unwrap_or(spec.prefix_tokens);
+        spec.suffix_tokens = self.number(&own("suffix-len")).unwrap_or(spec.suffix_tokens);
+        spec.output_tokens = self.output(&own("output-len")).unwrap_or(spec.output_tokens);
+        spec.order = self.order();
+        spec
+    }
+
+    fn timed_trace(&self) -> TimedTraceSpec {
+        let mut spec = TimedTraceSpec::default();
+        let own = |name: &str| format!("--timed-trace-{name}");
+        spec.block_tokens = self.number(&own("chunk-hash-size")).unwrap_or(spec.block_tokens);
+        spec.seconds = self.number(&own("sec-multiplier")).unwrap_or(spec.seconds);
+        let label = |name: &str, label: &mut String| {
+            if let Some(given) = self.text(&own(name)) {
+                given.clone_into(label);
+            }
+        };
+        label("label-input-length", &mut spec.labels.input_length);
+        label("label-output-length", &mut spec.labels.output_length);
+        label("label-hash-ids", &mut spec.labels.hash_ids);
+        spec
+    }
+
+    fn order(&self) -> RowOrder {
+        if self.has("--disable-shuffle") { RowOrder::AsRead } else { RowOrder::Shuffled }
+    }
+
+    fn too_few(&self) -> TooFewRows {
+        if self.has("--no-oversample") { TooFewRows::Keep } else { TooFewRows::Repeat }
+    }
+
+    /// The general flag wins.
+    fn output(&self, own: &str) -> Option<u32> {
+        self.number("--output-len").or_else(|| self.number(own))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        let at = self.argv.iter().position(|word| word == name)?;
+        Some(&self.argv[at + 1])
+    }
+
+    fn number<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name).and_then(|text| text.parse().ok())
+    }
+}
