@@ -120,6 +120,11 @@ pub struct EmbeddingsDecoder {
 }
 
 impl EmbeddingsDecoder {
+    /// A reader of so many vectors, however they are written.
+    pub(crate) fn expecting(expected: usize) -> Self {
+        Self { expected, format: None, is_read: false }
+    }
+
     fn check(&self, items: &[Item]) -> Result<(), RequestError> {
         let formats: Vec<_> = items.iter().filter_map(|item| item.embedding.as_ref()?.0).collect();
         expect(formats.len(), self.expected, "embeddings")?;

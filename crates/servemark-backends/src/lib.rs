@@ -25,6 +25,7 @@ mod scan;
 mod spec;
 mod trt;
 mod truss;
+mod vllm;
 mod wire;
 mod wire_backend;
 
@@ -41,4 +42,5 @@ pub use rerank::{RerankBackend, RerankDecoder, RerankSpec};
 pub use spec::{BackendSpec, CommonSpec};
 pub use trt::{TrtBackend, TrtDecoder, TrtSpec};
 pub use truss::{TrussBackend, TrussSpec};
+pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDecoder, VllmDialect, VllmSpec};
 pub use wire_backend::{WireBackend, WireDecoder};

@@ -84,6 +84,11 @@ pub struct RerankDecoder {
 }
 
 impl RerankDecoder {
+    /// A reader of so many scores.
+    pub(crate) fn expecting(expected: usize) -> Self {
+        Self { expected, is_read: false }
+    }
+
     fn ranked(&mut self, ranked: &[Ranked]) -> Result<(), RequestError> {
         self.is_read = true;
         let scored = ranked.iter().filter(|one| one.score.or(one.relevance_score).is_some());

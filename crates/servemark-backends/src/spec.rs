@@ -8,7 +8,7 @@ use servemark_core::{JsonObject, Sample};
 use crate::{
     BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
     EmbeddingsSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
-    TrtSpec, TrussBackend, TrussSpec, WireBackend,
+    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -40,6 +40,8 @@ pub enum BackendSpec {
     Trt(TrtSpec),
     /// Baseten's Truss.
     Truss(TrussSpec),
+    /// One of the dialects of vLLM's client.
+    Vllm(VllmSpec),
 }
 
 impl BackendSpec {
@@ -73,6 +75,7 @@ impl BackendSpec {
             Self::Rerank(spec) => &spec.common,
             Self::Trt(spec) => &spec.common,
             Self::Truss(spec) => &spec.common,
+            Self::Vllm(spec) => &spec.common,
         }
     }
 
@@ -86,6 +89,7 @@ impl BackendSpec {
             Self::Rerank(spec) => &mut spec.common,
             Self::Trt(spec) => &mut spec.common,
             Self::Truss(spec) => &mut spec.common,
+            Self::Vllm(spec) => &mut spec.common,
         }
     }
 
@@ -112,6 +116,7 @@ impl BackendSpec {
             Self::Rerank(spec) => WireBackend::Rerank(RerankBackend::new(spec.clone())),
             Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
             Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
+            Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),
         }
     }
 }

@@ -6,7 +6,7 @@ use servemark_sse::Event;
 use crate::{
     Backend, ChatBackend, CompletionsBackend, Decoder, EmbeddingsBackend, EmbeddingsDecoder, Flow,
     GenerateBackend, GenerateDecoder, OpenAiDecoder, RerankBackend, RerankDecoder, TrtBackend,
-    TrtDecoder, TrussBackend, WireRequest,
+    TrtDecoder, TrussBackend, VllmBackend, VllmDecoder, WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -27,6 +27,8 @@ pub enum WireBackend {
     Trt(TrtBackend),
     /// Baseten's Truss.
     Truss(TrussBackend),
+    /// One of the dialects of vLLM's client.
+    Vllm(VllmBackend),
 }
 
 impl Backend for WireBackend {
@@ -41,6 +43,7 @@ impl Backend for WireBackend {
             Self::Rerank(backend) => backend.encode(sample),
             Self::Trt(backend) => backend.encode(sample),
             Self::Truss(backend) => backend.encode(sample),
+            Self::Vllm(backend) => backend.encode(sample),
         }
     }
 
@@ -53,6 +56,7 @@ impl Backend for WireBackend {
             Self::Rerank(backend) => WireDecoder::Rerank(backend.decoder(sample)),
             Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
+            Self::Vllm(backend) => WireDecoder::Vllm(backend.decoder(sample)),
         }
     }
 }
@@ -71,6 +75,8 @@ pub enum WireDecoder {
     Rerank(RerankDecoder),
     /// Of TensorRT-LLM behind Triton.
     Trt(TrtDecoder),
+    /// Of an answer to vLLM's client.
+    Vllm(VllmDecoder),
 }
 
 impl WireDecoder {
@@ -81,6 +87,7 @@ impl WireDecoder {
             Self::OpenAi(decoder) => decoder,
             Self::Rerank(decoder) => decoder,
             Self::Trt(decoder) => decoder,
+            Self::Vllm(decoder) => decoder,
         }
     }
 }

@@ -8,3 +8,4 @@ mod edge_cases;
 mod items;
 mod properties;
 mod reading;
+mod vllm;

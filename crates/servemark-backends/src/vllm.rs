@@ -1,0 +1,328 @@
+//! What vLLM's own client asks for, route by route.
+//!
+//! The order and the presence of the keys are those of vLLM 0.33.0's `bench serve`. Where OpenAI's
+//! routes answer as they always do, the readers are those of the other dialects.
+
+mod pooling;
+mod prompt;
+mod responses;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{Prompt, RequestError, Sample, Sink};
+use servemark_sse::Event;
+
+pub use self::pooling::PoolingDecoder;
+pub use self::responses::ResponsesDecoder;
+use crate::payload::{Payload, cannot_say};
+use crate::{
+    Backend, CommonSpec, Decoder, EmbeddingsDecoder, Flow, OpenAiDecoder, RerankDecoder,
+    WireRequest,
+};
+
+/// A dialect of vLLM's client with its knobs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct VllmSpec {
+    /// Which dialect.
+    pub dialect: VllmDialect,
+    /// What every dialect is told.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+    /// For how many of the likeliest tokens log-probabilities are asked for; completions alone ask.
+    #[serde(default)]
+    pub logprobs: Option<u32>,
+}
+
+impl VllmSpec {
+    /// A dialect without log-probabilities.
+    pub fn new(dialect: VllmDialect, common: CommonSpec) -> Self {
+        Self { dialect, common, logprobs: None }
+    }
+}
+
+/// What is spoken, as vLLM's `--backend` tells it apart. `vllm` is another name of `openai`.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum VllmDialect {
+    /// Text completions.
+    Openai,
+    /// Chat.
+    OpenaiChat,
+    /// Embeddings of texts.
+    OpenaiEmbeddings,
+    /// Embeddings of what a user says.
+    OpenaiEmbeddingsChat,
+    /// The same; of a picture, without its text.
+    OpenaiEmbeddingsClip,
+    /// The same; of a picture with every other request's text.
+    OpenaiEmbeddingsVlm2vec,
+    /// Answers of the responses API.
+    OpenaiResponses,
+    /// Infinity's embeddings.
+    InfinityEmbeddings,
+    /// The same; of a picture, without its text.
+    InfinityEmbeddingsClip,
+    /// vLLM's pooling.
+    VllmPooling,
+    /// Rankings.
+    VllmRerank,
+}
+
+impl VllmDialect {
+    /// All of them, in vLLM's order.
+    pub const ALL: [Self; 11] = [
+        Self::Openai,
+        Self::OpenaiChat,
+        Self::OpenaiResponses,
+        Self::OpenaiEmbeddings,
+        Self::OpenaiEmbeddingsChat,
+        Self::OpenaiEmbeddingsClip,
+        Self::OpenaiEmbeddingsVlm2vec,
+        Self::InfinityEmbeddings,
+        Self::InfinityEmbeddingsClip,
+        Self::VllmPooling,
+        Self::VllmRerank,
+    ];
+
+    /// The name as it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::OpenaiChat => "openai-chat",
+            Self::OpenaiEmbeddings => "openai-embeddings",
+            Self::OpenaiEmbeddingsChat => "openai-embeddings-chat",
+            Self::OpenaiEmbeddingsClip => "openai-embeddings-clip",
+            Self::OpenaiEmbeddingsVlm2vec => "openai-embeddings-vlm2vec",
+            Self::OpenaiResponses => "openai-responses",
+            Self::InfinityEmbeddings => "infinity-embeddings",
+            Self::InfinityEmbeddingsClip => "infinity-embeddings-clip",
+            Self::VllmPooling => "vllm-pooling",
+            Self::VllmRerank => "vllm-rerank",
+        }
+    }
+
+    /// The dialect of a name that vLLM's `--backend` takes, if it is built.
+    pub fn of(name: &str) -> Option<Self> {
+        let name = if name == "vllm" { "openai" } else { name };
+        Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
+    }
+
+    /// Where its servers have it, from the target's base.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Openai => "/v1/completions",
+            Self::OpenaiChat => "/v1/chat/completions",
+            Self::OpenaiEmbeddings
+            | Self::OpenaiEmbeddingsChat
+            | Self::OpenaiEmbeddingsClip
+            | Self::OpenaiEmbeddingsVlm2vec => "/v1/embeddings",
+            Self::OpenaiResponses => "/v1/responses",
+            Self::InfinityEmbeddings | Self::InfinityEmbeddingsClip => "/embeddings",
+            Self::VllmPooling => "/pooling",
+            Self::VllmRerank => "/v1/rerank",
+        }
+    }
+
+    /// Whether an answer is made of tokens.
+    pub const fn generates(self) -> bool {
+        matches!(self, Self::Openai | Self::OpenaiChat | Self::OpenaiResponses)
+    }
+}
+
+impl fmt::Display for VllmDialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The codec of a dialect of vLLM's client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VllmBackend {
+    spec: VllmSpec,
+}
+
+impl VllmBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: VllmSpec) -> Self {
+        Self { spec }
+    }
+
+    fn body(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        match self.spec.dialect {
+            VllmDialect::Openai => self.completions(sample),
+            VllmDialect::OpenaiChat => self.chat(sample),
+            VllmDialect::OpenaiResponses => self.responses(sample),
+            VllmDialect::OpenaiEmbeddings => {
+                let input = prompt::inputs(&sample.prompt, self.path())?;
+                Ok(self.named(sample).with("input", input).with(CUT, WHERE_IT_MUST))
+            }
+            VllmDialect::OpenaiEmbeddingsChat
+            | VllmDialect::OpenaiEmbeddingsClip
+            | VllmDialect::OpenaiEmbeddingsVlm2vec => {
+                let messages = prompt::to_embed(self.spec.dialect, sample)?;
+                Ok(self.named(sample).with("messages", messages).with(CUT, WHERE_IT_MUST))
+            }
+            VllmDialect::InfinityEmbeddings | VllmDialect::InfinityEmbeddingsClip => {
+                self.infinity(sample)
+            }
+            VllmDialect::VllmPooling => {
+                let input = prompt::inputs(&sample.prompt, self.path())?;
+                Ok(self.named(sample).with(CUT, WHERE_IT_MUST).with("input", input))
+            }
+            VllmDialect::VllmRerank => self.rerank(sample),
+        }
+    }
+
+    fn completions(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        Ok(self
+            .named(sample)
+            .with("prompt", prompt::inputs(&sample.prompt, self.path())?)
+            .with("repetition_penalty", 1.0)
+            .with("max_tokens", sample.output_tokens)
+            .with("logprobs", json!(self.spec.logprobs))
+            .with("stream", self.spec.common.stream)
+            .with("stream_options", usage_wanted()))
+    }
+
+    fn chat(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        Ok(self
+            .named(sample)
+            .with("messages", prompt::messages(sample, self.path())?)
+            .with("max_completion_tokens", sample.output_tokens)
+            .with("stream", self.spec.common.stream)
+            .with("stream_options", usage_wanted()))
+    }
+
+    /// vLLM is told to forget the answer: a server that stores them would grow with each.
+    fn responses(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        Ok(self
+            .named(sample)
+            .with("input", prompt::inputs(&sample.prompt, self.path())?)
+            .with("max_output_tokens", sample.output_tokens)
+            .with("stream", self.spec.common.stream)
+            .with("store", false))
+    }
+
+    /// A picture is asked for where there is no text, or none that counts.
+    fn infinity(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        let is_clip = self.spec.dialect == VllmDialect::InfinityEmbeddingsClip;
+        let has_text = sample.prompt.text().is_none_or(|text| !text.is_empty());
+        let body = self.named(sample);
+        match sample.images.first() {
+            Some(picture) if is_clip || !has_text => {
+                Ok(body.with("input", picture.uri()?).with("modality", "image"))
+            }
+            _ => Ok(body.with("input", prompt::inputs(&sample.prompt, self.path())?)),
+        }
+    }
+
+    fn rerank(&self, sample: &Sample) -> Result<Payload, RequestError> {
+        let Some((query, documents)) = prompt::ranking(&sample.prompt) else {
+            return Err(cannot_say(&sample.prompt, self.path()));
+        };
+        let body = self.named(sample).with("query", query).with("documents", json!(documents));
+        Ok(body.with(CUT, WHERE_IT_MUST))
+    }
+
+    /// The model, or the adapter that stands for it.
+    fn named(&self, sample: &Sample) -> Payload {
+        let model = sample.adapter.as_deref().unwrap_or(&self.spec.common.model);
+        Payload::default().with("model", model)
+    }
+
+    /// What the run adds; vLLM adds nothing to rankings.
+    fn with_extra(&self, body: Payload, sample: &Sample) -> Payload {
+        let common = &self.spec.common;
+        match self.spec.dialect {
+            VllmDialect::VllmRerank => body,
+            _ if common.ignore_eos => {
+                body.with("ignore_eos", true).with_all(common.extra_for(sample))
+            }
+            _ => body.with_all(common.extra_for(sample)),
+        }
+    }
+
+    fn path(&self) -> &'static str {
+        self.spec.dialect.path()
+    }
+}
+
+impl Backend for VllmBackend {
+    type Decoder = VllmDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let body = self.with_extra(self.body(sample)?, sample);
+        WireRequest::json(self.path(), &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> VllmDecoder {
+        let items = match &sample.prompt {
+            Prompt::Texts(texts) => texts.len(),
+            Prompt::Ranking { documents, .. } => 1 + documents.len(),
+            _ => 1,
+        };
+        match self.spec.dialect {
+            VllmDialect::Openai | VllmDialect::OpenaiChat => {
+                VllmDecoder::OpenAi(OpenAiDecoder::new(sample))
+            }
+            VllmDialect::OpenaiResponses => VllmDecoder::Responses(ResponsesDecoder::new(sample)),
+            VllmDialect::VllmPooling => VllmDecoder::Pooling(PoolingDecoder::expecting(items)),
+            VllmDialect::VllmRerank => VllmDecoder::Rerank(RerankDecoder::expecting(items - 1)),
+            _ => VllmDecoder::Embeddings(EmbeddingsDecoder::expecting(items)),
+        }
+    }
+}
+
+/// Reads an answer to vLLM's client.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum VllmDecoder {
+    /// Of an embedding route.
+    Embeddings(EmbeddingsDecoder),
+    /// Of OpenAI's two routes.
+    OpenAi(OpenAiDecoder),
+    /// Of `/pooling`.
+    Pooling(PoolingDecoder),
+    /// Of `/v1/rerank`.
+    Rerank(RerankDecoder),
+    /// Of `/v1/responses`.
+    Responses(ResponsesDecoder),
+}
+
+impl VllmDecoder {
+    fn inner(&mut self) -> &mut dyn Decoder {
+        match self {
+            Self::Embeddings(decoder) => decoder,
+            Self::OpenAi(decoder) => decoder,
+            Self::Pooling(decoder) => decoder,
+            Self::Rerank(decoder) => decoder,
+            Self::Responses(decoder) => decoder,
+        }
+    }
+}
+
+impl Decoder for VllmDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        self.inner().event(event, out)
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.inner().document(body, out)
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.inner().end()
+    }
+}
+
+fn usage_wanted() -> Value {
+    json!({"include_usage": true})
+}
+
+/// After how many tokens a server cuts a text, and the word for the model's own limit.
+const CUT: &str = "truncate_prompt_tokens";
+const WHERE_IT_MUST: i64 = -1;

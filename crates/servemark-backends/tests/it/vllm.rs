@@ -1,0 +1,195 @@
+//! What vLLM's own client sends and reads, and what we do with the same: `fixtures/vllm/bodies.json`
+//! and `streams.json`.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use servemark_backends::{
+    Backend, BackendSpec, CommonSpec, VllmDialect, VllmSpec, WireBackend, WireDecoder,
+};
+use servemark_core::{DeltaKind, ErrorKind, Image, JsonObject, Prompt, Sample};
+
+use crate::reading::Reading;
+
+fn read<T: DeserializeOwned>(file: &str) -> T {
+    let path = format!("{}/../../fixtures/vllm/{file}", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// A request as the peer sent it, and what its function was given.
+#[derive(Deserialize)]
+struct Sent {
+    backend: String,
+    input: JsonObject,
+    line: String,
+    headers: Vec<(String, String)>,
+    body: Option<String>,
+}
+
+impl Sent {
+    fn dialect(&self) -> Option<VllmDialect> {
+        VllmDialect::of(&self.backend)
+    }
+
+    fn spec(&self, dialect: VllmDialect) -> VllmSpec {
+        let text = |key: &str| self.input.get(key).and_then(Value::as_str);
+        let mut common = CommonSpec::new(text("model_name").or(text("model")).unwrap());
+        common.ignore_eos = self.input.contains_key("ignore_eos");
+        if let Some(Value::Object(extra)) = self.input.get("extra_body") {
+            common.extra_body.clone_from(extra);
+        }
+        let mut spec = VllmSpec::new(dialect, common);
+        spec.logprobs = self.input.get("logprobs").map(|count| count.as_u64().unwrap() as u32);
+        spec
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        let number = |key: &str| self.input[key].as_u64().unwrap() as u32;
+        let prompt = match self.input.get("chat_messages") {
+            Some(messages) => Prompt::Messages(serde_json::from_value(messages.clone()).unwrap()),
+            None => prompt(&self.input["prompt"])?,
+        };
+        let mut sample = Sample::new(prompt, number("prompt_len"), number("output_len"));
+        if let Some(media) = self.input.get("multi_modal_content") {
+            sample.images = vec![picture(media)?];
+        }
+        if let Some(id) = self.input.get("request_id") {
+            let id = id.as_str().unwrap().to_owned();
+            sample.headers.push(("x-request-id".to_owned(), id));
+        }
+        Some(sample)
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A prompt of parts, pictures between texts, has no words here yet.
+fn prompt(value: &Value) -> Option<Prompt> {
+    let Value::Array(items) = value else { return Some(value.as_str().unwrap().into()) };
+    match items.first()? {
+        Value::String(_) => Some(Prompt::Texts(serde_json::from_value(value.clone()).unwrap())),
+        Value::Object(item) if item.contains_key("type") => None,
+        _ => Some(serde_json::from_value(value.clone()).unwrap()),
+    }
+}
+
+/// Videos and sounds have none either.
+fn picture(media: &Value) -> Option<Image> {
+    let url = media.get("image_url")?["url"].as_str()?;
+    Some(Image::new(url.to_owned()))
+}
+
+#[test]
+fn we_send_what_vllms_client_sends() {
+    let (mut compared, mut not_built) = (0, 0);
+    for sent in read::<Vec<Sent>>("bodies.json") {
+        let (Some(dialect), Some(sample)) = (sent.dialect(), sent.sample()) else {
+            not_built += 1;
+            continue;
+        };
+        let backend = BackendSpec::Vllm(sent.spec(dialect)).build();
+        let request = backend.encode(&sample).unwrap();
+        let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+        let ours: Value = serde_json::from_slice(&request.body).unwrap();
+        // Objects are equal in any order of their keys; the wire is not.
+        assert_eq!(ours.to_string(), expected.to_string(), "{} {:?}", sent.backend, sent.input);
+        assert_eq!(sent.line, format!("POST {} HTTP/1.1", request.path));
+        let id = request.headers.get("x-request-id").map(|id| id.to_str().unwrap());
+        assert_eq!(id, sent.header("x-request-id").filter(|id| *id != "mine"));
+        compared += 1;
+    }
+    assert_eq!((compared, not_built), (45, 5), "a case was added or lost");
+}
+
+/// An answer, and what the peer made of it.
+#[derive(Deserialize)]
+struct Answered {
+    name: String,
+    backend: String,
+    answer: String,
+    status: u16,
+    success: bool,
+    text: String,
+    output_tokens: u32,
+    prompt_tokens: u32,
+    gaps: usize,
+}
+
+impl Answered {
+    fn reading(&self, dialect: VllmDialect) -> Reading {
+        let sample = match dialect {
+            VllmDialect::VllmRerank => {
+                Sample::new(Prompt::Texts(vec!["q".into(), "d".into()]), 3, 0)
+            }
+            _ => Sample::new("hi", 7, 5),
+        };
+        let decoder = decoder(dialect, &sample);
+        if self.answer.contains("data: ") {
+            Reading::of_stream(decoder, [self.answer.as_bytes()])
+        } else {
+            Reading::of_document(decoder, self.answer.as_bytes())
+        }
+    }
+}
+
+fn decoder(dialect: VllmDialect, sample: &Sample) -> WireDecoder {
+    let backend: WireBackend =
+        BackendSpec::Vllm(VllmSpec::new(dialect, CommonSpec::new("m"))).build();
+    backend.decoder(sample)
+}
+
+#[test]
+fn we_read_what_vllms_client_reads_but_for_its_defects() {
+    let mut compared = 0;
+    for answered in read::<Vec<Answered>>("streams.json") {
+        let built = VllmDialect::of(&answered.backend);
+        let Some(dialect) = built.filter(|_| answered.status == 200) else { continue };
+        let reading = answered.reading(dialect);
+        if let Some((_, ours)) = MENDED.iter().find(|(name, _)| *name == answered.name) {
+            assert_eq!(told(&reading), *ours, "{}", answered.name);
+            continue;
+        }
+        assert_eq!(reading.outcome.is_ok(), answered.success, "{}: {reading:?}", answered.name);
+        if !answered.success {
+            continue;
+        }
+        let content = reading.pieces.iter().filter(|piece| piece.kind == DeltaKind::Content);
+        let content: String = content.map(|piece| piece.text.as_str()).collect();
+        assert_eq!(content, answered.text, "{}", answered.name);
+        assert_eq!(reading.pieces.len().saturating_sub(1), answered.gaps, "{}", answered.name);
+        let tokens = reading.usage.and_then(|usage| usage.completion_tokens).unwrap_or_default();
+        assert_eq!(tokens, answered.output_tokens, "{}", answered.name);
+        let prompt = reading.usage.and_then(|usage| usage.prompt_tokens);
+        assert_eq!(prompt.unwrap_or(7), answered.prompt_tokens, "{}", answered.name);
+        compared += 1;
+    }
+    assert_eq!(compared, 13, "a case was added or lost");
+}
+
+/// How many pieces there are, and how many tokens the server counted.
+type Told = Result<(usize, Option<u32>), ErrorKind>;
+
+fn told(reading: &Reading) -> Told {
+    let tokens = reading.usage.and_then(|usage| usage.completion_tokens);
+    match &reading.outcome {
+        Ok(()) => Ok((reading.pieces.len(), tokens)),
+        Err(error) => Err(error.kind),
+    }
+}
+
+/// Where we read otherwise: lines that end as the standard allows, counts beside choices, reasoning
+/// by its other name, errors in a stream, answers that break off; and pieces without text are none.
+const MENDED: [(&str, Told); 9] = [
+    ("chat_empty_content", Ok((1, Some(2)))),
+    ("chat_reasoning_content", Ok((2, Some(2)))),
+    ("chat_tools", Ok((1, Some(2)))),
+    ("crlf", Ok((2, Some(2)))),
+    ("embeddings_no_usage", Ok((0, None))),
+    ("empty_text", Ok((1, Some(3)))),
+    ("error_in_stream", Err(ErrorKind::InStream)),
+    ("no_done", Err(ErrorKind::Truncated)),
+    ("usage_beside_choices", Ok((2, Some(2)))),
+];
