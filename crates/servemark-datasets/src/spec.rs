@@ -165,6 +165,11 @@ impl DatasetSpec {
         }
     }
 
+    /// Whether its prompts are made of token ids, so that drawing them encodes nothing.
+    pub fn only_decodes(&self) -> bool {
+        matches!(self, Self::Random(RandomSpec { source: Source::Vocabulary, .. }))
+    }
+
     /// The name under which it is asked for.
     pub fn name(&self) -> DatasetName {
         match self {

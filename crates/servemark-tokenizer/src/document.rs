@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,21 +26,67 @@ pub(crate) enum Document {
 }
 
 impl Document {
+    /// Loads all of it.
     pub(crate) fn load(self, file: &Path) -> Result<Loaded, TokenizerError> {
         match self {
             Self::Text(text) => of_text(file, &text),
             Self::Value(value) => of_value(file, value),
         }
     }
+
+    /// Loads what decoding needs, and the rest when something is encoded for the first time.
+    pub(crate) fn load_to_decode(self, file: &Path) -> Result<Loaded, TokenizerError> {
+        let Self::Text(text) = self else { return self.load(file) };
+        let Some(mut loaded) = Outline::of(&text).and_then(Outline::load_to_decode) else {
+            return Self::Text(text).load(file);
+        };
+        loaded.pipeline.whole = Some(Later { file: file.to_owned(), text, made: OnceLock::new() });
+        Ok(loaded)
+    }
 }
 
 /// What a tokenizer's document makes: the library's tokenizer, and the ids that it has.
 pub(crate) struct Loaded {
-    pub(crate) pipeline: PipelineTokenizer,
+    pub(crate) pipeline: Pipeline,
     /// How many tokens the model's own vocabulary has.
     pub(crate) base_size: u32,
     /// All ids, those of added tokens included, in rising order.
     pub(crate) ids: Vec<u32>,
+}
+
+/// The library's tokenizer. Half of the time that it takes to make one goes into the merges, which
+/// only encoding needs.
+pub(crate) struct Pipeline {
+    /// It decodes, finds added tokens in a text, and knows what goes around one.
+    pub(crate) decoding: PipelineTokenizer,
+    /// What encodes, where that is another.
+    whole: Option<Later>,
+}
+
+/// A tokenizer that is made when it is needed.
+struct Later {
+    file: PathBuf,
+    text: String,
+    made: OnceLock<Result<PipelineTokenizer, String>>,
+}
+
+impl Pipeline {
+    /// The one that encodes. It may have to be made first.
+    pub(crate) fn encoding(&self) -> Result<&PipelineTokenizer, TokenizerError> {
+        let Some(Later { file, text, made }) = &self.whole else { return Ok(&self.decoding) };
+        let make = || match of_text(file, text) {
+            Ok(loaded) => Ok(loaded.pipeline.decoding),
+            Err(TokenizerError::Load { reason, .. }) => Err(reason),
+            Err(error) => Err(error.to_string()),
+        };
+        made.get_or_init(make).as_ref().map_err(|reason| unusable(file)(reason))
+    }
+}
+
+impl From<PipelineTokenizer> for Pipeline {
+    fn from(decoding: PipelineTokenizer) -> Self {
+        Self { decoding, whole: None }
+    }
 }
 
 /// Loads a document that is text. The way over text is left as soon as anything is unusual, so that
@@ -57,7 +104,8 @@ fn of_value(file: &Path, mut document: Value) -> Result<Loaded, TokenizerError> 
     let pipeline = tokenizers::from_json(&document.to_string()).map_err(unusable(file))?;
     let base = base_ids(&document);
     let base_size = base.len() as u32;
-    Ok(Loaded { pipeline, base_size, ids: with_added(base, &document["added_tokens"]) })
+    let ids = with_added(base, &document["added_tokens"]);
+    Ok(Loaded { pipeline: pipeline.into(), base_size, ids })
 }
 
 /// A document whose vocabulary and merges are still text.
@@ -90,16 +138,31 @@ impl<'a> Outline<'a> {
     }
 
     fn load(self) -> Option<Loaded> {
-        let ModelOutline { vocab, merges, settings } = self.model;
+        let merges = match self.model.merges {
+            Some(merges) => Some(pairs(merges)?),
+            None => None,
+        };
+        self.load_with(merges.as_deref())
+    }
+
+    /// Without merges every token of the vocabulary is said to be one, which need not be proven.
+    fn load_to_decode(mut self) -> Option<Loaded> {
+        self.model.merges?;
+        self.model.settings.insert("ignore_merges".to_owned(), true.into());
+        self.load_with(Some("[]"))
+    }
+
+    fn load_with(self, merges: Option<&str>) -> Option<Loaded> {
+        let ModelOutline { vocab, settings, .. } = self.model;
         let vocabulary: HashMap<Token<'_>, u32> = serde_json::from_str(vocab.get()).ok()?;
         let (document, mut model) = canonical(self.rest, settings, merges.is_some())?;
         add(&mut model, "vocab", vocab.get());
         if let Some(merges) = merges {
-            add(&mut model, "merges", &pairs(merges)?);
+            add(&mut model, "merges", merges);
         }
         let mut text = document.to_string();
         add(&mut text, "model", &model);
-        let pipeline = tokenizers::from_json(&text).ok()?;
+        let pipeline = tokenizers::from_json(&text).ok()?.into();
         let base_size = vocabulary.len() as u32;
         let ids = with_added(vocabulary.into_values().collect(), &document["added_tokens"]);
         Some(Loaded { pipeline, base_size, ids })

@@ -7,7 +7,7 @@ use servemark_core::{ImageSize, JsonObject, SpecialTokens, Tokenizer, TokenizerE
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer, Template};
 
 use crate::chat_template::{ChatTemplate, Conversation};
-use crate::document::{Document, Loaded};
+use crate::document::{Document, Loaded, Pipeline};
 use crate::files::{Config, Folder, unusable};
 use crate::special::Wrapping;
 use crate::vision::Vision;
@@ -16,7 +16,7 @@ use crate::vision::Vision;
 /// turned into it, and beside it, where there are any, `tokenizer_config.json` and
 /// `chat_template.jinja`.
 pub struct HfTokenizer {
-    pipeline: PipelineTokenizer,
+    pipeline: Pipeline,
     vocab_size: u32,
     token_ids: Vec<u32>,
     special_ids: Vec<u32>,
@@ -33,32 +33,46 @@ struct SeenBy {
     token: u32,
 }
 
+/// How much of a document is loaded at once.
+type Load = fn(Document, &Path) -> Result<Loaded, TokenizerError>;
+
 impl HfTokenizer {
     /// Loads the tokenizer in the folder `path`, or that of the file at `path` with its neighbours.
     pub fn load(path: &Path) -> Result<Self, TokenizerError> {
+        Self::load_by(path, Document::load)
+    }
+
+    /// The same, made in half the time for whoever only decodes. The first text that is encoded
+    /// waits for the rest.
+    pub fn load_to_decode(path: &Path) -> Result<Self, TokenizerError> {
+        Self::load_by(path, Document::load_to_decode)
+    }
+
+    fn load_by(path: &Path, load: Load) -> Result<Self, TokenizerError> {
         let folder = Folder::at(path)?;
         let config = folder.config()?;
         let (file, read) = folder.tokenizer(&config)?;
         let template = folder.chat_template(&config)?;
         let template = template.or_else(|| read.chat_template.map(str::to_owned));
-        let mut tokenizer = Self::assemble(file, read.tokenizer, &config, template)?;
+        let mut tokenizer = Self::assemble(file, load(read.tokenizer, file)?, &config, template)?;
         tokenizer.vocab_size = read.vocab_size.unwrap_or(tokenizer.vocab_size);
         tokenizer.seeing(Vision::of(&folder, &config)?)
     }
 
     /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
     pub fn from_json(text: &str) -> Result<Self, TokenizerError> {
-        let document = Document::Text(text.to_owned());
-        Self::assemble(Path::new("tokenizer.json"), document, &Config::default(), None)
+        let file = Path::new("tokenizer.json");
+        let loaded = Document::Text(text.to_owned()).load(file)?;
+        Self::assemble(file, loaded, &Config::default(), None)
     }
 
     fn assemble(
         file: &Path,
-        document: Document,
+        loaded: Loaded,
         config: &Config,
         template: Option<String>,
     ) -> Result<Self, TokenizerError> {
-        let Loaded { pipeline, base_size, ids } = document.load(file)?;
+        let Loaded { pipeline, base_size, ids } = loaded;
         Ok(Self {
             vocab_size: base_size,
             token_ids: ids,
@@ -76,7 +90,7 @@ impl HfTokenizer {
     /// then the processor belongs to another tokenizer.
     fn seeing(mut self, vision: Option<Vision>) -> Result<Self, TokenizerError> {
         if let Some(vision) = vision
-            && let [token] = bare_ids(&self.pipeline, &vision.placeholder)?[..]
+            && let [token] = token_ids(&self.pipeline, &vision.placeholder)?[..]
         {
             self.vision = Some(SeenBy { vision, token });
         }
@@ -86,7 +100,7 @@ impl HfTokenizer {
 
 impl Tokenizer for HfTokenizer {
     fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
-        let bare = bare_ids(&self.pipeline, text)?;
+        let bare = bare_ids(self.pipeline.encoding()?, text)?;
         Ok(match special {
             SpecialTokens::Omit => bare,
             SpecialTokens::Add => {
@@ -97,6 +111,7 @@ impl Tokenizer for HfTokenizer {
 
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
         self.pipeline
+            .decoding
             .decode(ids, false)
             .map_err(|error| TokenizerError::Decode { count: ids.len(), reason: error.to_string() })
     }
@@ -174,12 +189,23 @@ fn bare_ids(pipeline: &PipelineTokenizer, text: &str) -> Result<Vec<u32>, Tokeni
     Ok(tokens.into_iter().map(PipelineToken::id).collect())
 }
 
+/// The ids of what is most likely a single token. An added token is found in a text before it is
+/// encoded, so it takes nothing that encodes.
+fn token_ids(pipeline: &Pipeline, token: &str) -> Result<Vec<u32>, TokenizerError> {
+    let decoding = &pipeline.decoding;
+    let ids = bare_ids(decoding, token)?;
+    match decoding.get_added_vocabulary().token_to_id(token) {
+        Some(added) if ids == [added] => Ok(ids),
+        _ => bare_ids(pipeline.encoding()?, token),
+    }
+}
+
 /// The ids of the special tokens, in rising order.
-fn special_ids(pipeline: &PipelineTokenizer, config: &Config) -> Result<Vec<u32>, TokenizerError> {
+fn special_ids(pipeline: &Pipeline, config: &Config) -> Result<Vec<u32>, TokenizerError> {
     let mut ids = Vec::new();
     for token in config.special_texts() {
         // What is no single token is none of this vocabulary's.
-        if let [id] = bare_ids(pipeline, token)?[..] {
+        if let [id] = token_ids(pipeline, token)?[..] {
             ids.push(id);
         }
     }
@@ -189,12 +215,8 @@ fn special_ids(pipeline: &PipelineTokenizer, config: &Config) -> Result<Vec<u32>
 }
 
 /// What goes around a text: by the configuration if it says so, else by `tokenizer.json`.
-fn wrapping(
-    pipeline: &PipelineTokenizer,
-    config: &Config,
-    file: &Path,
-) -> Result<Wrapping, TokenizerError> {
-    let id_of = |token: &str| match bare_ids(pipeline, token)?.as_slice() {
+fn wrapping(pipeline: &Pipeline, config: &Config, file: &Path) -> Result<Wrapping, TokenizerError> {
+    let id_of = |token: &str| match token_ids(pipeline, token)?.as_slice() {
         [id] => Ok(*id),
         ids => Err(unusable(file)(format!(
             "the special token {token:?} of its tokenizer_config.json is {} tokens",
@@ -202,7 +224,8 @@ fn wrapping(
         ))),
     };
     let configured = Wrapping::configured(config, id_of)?;
-    Ok(configured.unwrap_or_else(|| template_wrapping(&pipeline.get_post_processor().single)))
+    Ok(configured
+        .unwrap_or_else(|| template_wrapping(&pipeline.decoding.get_post_processor().single)))
 }
 
 fn template_wrapping(template: &Template) -> Wrapping {

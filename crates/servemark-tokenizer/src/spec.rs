@@ -33,10 +33,19 @@ impl TokenizerSpec {
 
     /// Loads it. What is on a hub has to be downloaded before.
     pub fn load(&self) -> Result<HfTokenizer, TokenizerError> {
+        HfTokenizer::load(self.path()?)
+    }
+
+    /// The same for whoever [only decodes](HfTokenizer::load_to_decode).
+    pub fn load_to_decode(&self) -> Result<HfTokenizer, TokenizerError> {
+        HfTokenizer::load_to_decode(self.path()?)
+    }
+
+    fn path(&self) -> Result<&Path, TokenizerError> {
         let path = Path::new(&self.source);
         match self.hub_name() {
             Some(_) => Err(TokenizerError::Missing { path: path.to_owned() }),
-            None => HfTokenizer::load(path),
+            None => Ok(path),
         }
     }
 }

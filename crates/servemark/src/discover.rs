@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use servemark_core::{Tokenizer, TokenizerError};
+use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
 
@@ -52,10 +53,15 @@ pub(crate) async fn names(
     Ok(Names { served, tokenizer })
 }
 
-/// Loads the tokenizer.
-pub(crate) fn tokenizer(source: &TokenizerSource) -> Result<Box<dyn Tokenizer>, TokenizerError> {
+/// Loads the tokenizer, as far as a data set needs it. Answers are counted after the run, which is
+/// when the rest is loaded.
+pub(crate) fn tokenizer(
+    source: &TokenizerSource,
+    dataset: &DatasetSpec,
+) -> Result<Box<dyn Tokenizer>, TokenizerError> {
     Ok(Box::new(match source {
         TokenizerSource::Bundled => HfTokenizer::from_json(BUNDLED)?,
+        TokenizerSource::At(spec) if dataset.only_decodes() => spec.load_to_decode()?,
         TokenizerSource::At(spec) => spec.load()?,
     }))
 }

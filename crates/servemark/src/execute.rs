@@ -47,7 +47,7 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer = discover::tokenizer(&files.tokenizer)?;
+    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
     let (tokens, run) = (tokenizer.as_ref(), clock_started);
     let load = draw::load(&files.plan, context, &server, tokens, run)?;
     let mut header = facts::header(clock_started, plan, &server, &names, &load);

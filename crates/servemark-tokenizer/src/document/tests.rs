@@ -23,8 +23,15 @@ fn encoded(loaded: &Loaded, text: &str) -> Vec<u32> {
         truncation: Override::Off,
     };
     let mut tokens = Vec::new();
-    loaded.pipeline.encode_into(text, &options, &mut tokens).unwrap();
+    loaded.pipeline.encoding().unwrap().encode_into(text, &options, &mut tokens).unwrap();
     tokens.into_iter().map(PipelineToken::id).collect()
+}
+
+fn in_two_steps(text: &str) -> Loaded {
+    let document = Document::Text(text.to_owned());
+    let loaded = document.load_to_decode(Path::new("x.json")).unwrap();
+    assert!(loaded.pipeline.whole.is_some());
+    loaded
 }
 
 /// Ids that look random and are the same every time.
@@ -43,8 +50,10 @@ fn same(one: &Loaded, other: &Loaded) {
     let known = one.ids.len() as u32;
     for ids in some_ids(5_000, known).chunks(100) {
         let ids: Vec<u32> = ids.iter().map(|place| one.ids[*place as usize]).collect();
-        let (decoded, expected) =
-            (one.pipeline.decode(&ids, false), other.pipeline.decode(&ids, false));
+        let (decoded, expected) = (
+            one.pipeline.decoding.decode(&ids, false),
+            other.pipeline.decoding.decode(&ids, false),
+        );
         let decoded = decoded.unwrap();
         assert_eq!(decoded, expected.unwrap(), "{ids:?}");
         assert_eq!(encoded(one, &decoded), encoded(other, &decoded), "{ids:?}");
@@ -58,7 +67,9 @@ fn published_files_load_the_same_both_ways() {
             [env!("CARGO_MANIFEST_DIR"), "../../fixtures/tokenizers", name].iter().collect();
         let text = fs::read_to_string(folder.join("tokenizer.json")).unwrap();
         let loaded = over_text(&text).unwrap_or_else(|| panic!("{name} took the plain way"));
-        same(&loaded, &plain(&text).unwrap());
+        let plain = plain(&text).unwrap();
+        same(&loaded, &plain);
+        same(&in_two_steps(&text), &plain);
     }
 }
 
@@ -76,7 +87,11 @@ fn document(model: &str) -> String {
 fn check(model: &str) {
     let text = document(model);
     let loaded = over_text(&text).unwrap_or_else(|| panic!("the plain way: {model}"));
-    same(&loaded, &plain(&text).unwrap());
+    let plain = plain(&text).unwrap();
+    same(&loaded, &plain);
+    if model.contains("merges") {
+        same(&in_two_steps(&text), &plain);
+    }
 }
 
 #[test]
@@ -145,3 +160,12 @@ const TEXTS: [&str; 8] = [
     " \u{a0}\u{2003} spaces   and\ttabs\r\n\u{0}\u{7f}\u{ad}",
     "Combining: e\u{301} and ﬁ, ① ½, 𝒳, ＡＢＣ",
 ];
+
+#[test]
+fn what_is_wrong_with_merges_is_told_when_they_are_needed() {
+    let text = document(r#"{"type": "BPE", "vocab": {"a": 0, "bbb": 1}, "merges": ["a a"]}"#);
+    let loaded = in_two_steps(&text);
+    assert_eq!(loaded.pipeline.decoding.decode(&[1], false).unwrap(), "bbb");
+    let (late, at_once) = (loaded.pipeline.encoding().err(), plain(&text).err());
+    assert_eq!(late.map(|error| error.to_string()), at_once.map(|error| error.to_string()));
+}
