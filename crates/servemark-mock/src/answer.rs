@@ -12,6 +12,7 @@ mod script;
 mod scripts;
 mod stream;
 mod template;
+mod vectors;
 mod words;
 
 use std::num::NonZeroUsize;
@@ -27,6 +28,7 @@ pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
 pub(crate) use scripts::Scripts;
 pub(crate) use stream::Stream;
+pub(crate) use vectors::Vectors;
 
 /// An answer that takes its time.
 #[derive(Debug)]

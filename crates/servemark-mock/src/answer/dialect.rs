@@ -3,14 +3,14 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use super::ask::Ask;
 use super::script::{Length, Part, Script};
 use super::scripts::{Form, Scripts};
 use super::template::Style;
-use super::words;
+use super::vectors::{DIMENSIONS, Vectors};
+use super::{vectors, words};
 use crate::{ErrorShape, MockSpec};
 
 /// The dialects that are answered.
@@ -77,12 +77,12 @@ impl<'a> Author<'a> {
     }
 
     /// The answer as one document.
-    pub(crate) fn document(&self) -> String {
+    pub(crate) fn document(&self, vectors: &Vectors) -> String {
         let tokens = self.length().tokens;
         let document = match self.dialect {
             Dialect::Chat => self.chat_document(tokens),
             Dialect::Completions => self.completions_document(tokens),
-            Dialect::Embeddings => self.embeddings_document(),
+            Dialect::Embeddings => return self.embeddings_document(vectors),
             Dialect::Generate => self.generated(tokens),
             Dialect::Rerank => self.ranking(),
             Dialect::Triton => triton_event(&words::text(tokens)),
@@ -103,27 +103,22 @@ impl<'a> Author<'a> {
         self.openai("cmpl", "text_completion", choice)
     }
 
-    fn embeddings_document(&self) -> Value {
-        let vector = self.vector();
-        let embedding = |index| json!({"object": "embedding", "index": index, "embedding": vector});
+    /// Put together from text: as values, its numbers would cost more than all the rest.
+    fn embeddings_document(&self, vectors: &Vectors) -> String {
+        let vector = vectors.find(self.vector());
+        let embedding =
+            |index| format!(r#"{{"object":"embedding","index":{index},"embedding":{vector}}}"#);
+        let embeddings: Vec<_> = (0..self.ask.prompt().items).map(embedding).collect();
+        let (embeddings, model) = (embeddings.join(","), json!(self.spec.model));
         let tokens = self.prompt_tokens();
-        json!({
-            "object": "list",
-            "data": (0..self.ask.prompt().items).map(embedding).collect::<Vec<_>>(),
-            "model": self.spec.model,
-            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-        })
+        let usage = format!(r#"{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}"#);
+        format!(r#"{{"object":"list","data":[{embeddings}],"model":{model},"usage":{usage}}}"#)
     }
 
-    /// The vector of every text, written as it was asked for.
-    fn vector(&self) -> Value {
-        let dimensions = self.ask.dimensions().unwrap_or(EMBEDDING.len() as u32);
-        let numbers = EMBEDDING.into_iter().cycle().take(dimensions.min(MOST_TOKENS) as usize);
-        if self.ask.is_base64() {
-            let bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
-            return BASE64_STANDARD.encode(bytes).into();
-        }
-        numbers.map(Value::from).collect()
+    /// The vector of every text, as it was asked for.
+    fn vector(&self) -> vectors::Form {
+        let dimensions = self.ask.dimensions().unwrap_or(DIMENSIONS).min(MOST_TOKENS) as usize;
+        vectors::Form { dimensions, is_base64: self.ask.is_base64() }
     }
 
     /// The documents in their order, each scored a little lower than the one before it.
@@ -238,5 +233,3 @@ const UNASKED_TOKENS: u32 = 16;
 /// A request may ask for any number of tokens. A million is above every model's context, and an
 /// answer of it is still a document of five megabytes.
 const MOST_TOKENS: u32 = 1 << 20;
-
-const EMBEDDING: [f32; 8] = [0.5, -0.25, 0.125, -0.5, 0.25, -0.125, 0.375, -0.375];

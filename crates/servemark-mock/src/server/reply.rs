@@ -94,7 +94,7 @@ impl Site {
             let stream = Stream::new(script, author.part(), schedule, injected, keep_alive);
             return Answer::Stream(Box::new(stream));
         }
-        let (body, length) = (author.document(), author.length());
+        let (body, length) = (author.document(&self.vectors), author.length());
         Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
     }
 }

@@ -7,7 +7,7 @@ use servemark_core::{Clock, Stamp, unix_now};
 use servemark_pacer::MachineClock;
 
 use super::Logs;
-use crate::answer::Scripts;
+use crate::answer::{Scripts, Vectors};
 use crate::{FaultKind, MockSpec};
 
 /// What all threads of a server share.
@@ -19,6 +19,7 @@ pub(super) struct Site {
     pub(super) created: u64,
     pub(super) ready_at: Stamp,
     pub(super) scripts: Scripts,
+    pub(super) vectors: Vectors,
     answers: AtomicU64,
 }
 
@@ -30,6 +31,7 @@ impl Site {
             logs,
             created: unix_now().as_secs(),
             scripts: Scripts::default(),
+            vectors: Vectors::default(),
             answers: AtomicU64::new(0),
         }
     }
