@@ -80,7 +80,7 @@ impl Bare {
         let cost = meter.stop(&self.clock);
         let rows = self.streams.iter().zip(&self.samples).enumerate();
         let records = rows.map(|(index, (stream, sample))| stream.record(index, sample));
-        Ok(Seen { records: records.collect(), cost })
+        Ok(Seen { records: records.collect(), cost, own: None })
     }
 
     fn read_all(&mut self) -> anyhow::Result<()> {

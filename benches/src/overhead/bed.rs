@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use servemark::core::{ClientCost, Clock, Stamp};
+use servemark::core::{ClientCost, Clock, RequestRecord, RunLog, Stamp};
+use servemark::metrics::{Audit, Verdict};
 use servemark::mock::MockSpec;
 
 use super::hog::Hog;
@@ -12,6 +13,7 @@ use super::machine::pin;
 use super::noise::NoiseMeter;
 use super::server::{Account, Server};
 use super::{Cores, Noise, Places};
+use crate::logs;
 
 /// How this program is started again, and which core does what.
 #[derive(Debug)]
@@ -33,9 +35,30 @@ pub(super) struct Observed<S> {
 /// The requests of one observation, as records.
 #[derive(Debug)]
 pub(super) struct Seen {
-    pub(super) records: Vec<servemark::core::RequestRecord>,
+    pub(super) records: Vec<RequestRecord>,
     /// From the first request to the last answer, connecting left out.
     pub(super) cost: ClientCost,
+    /// What the client keeps of itself; nothing of a bare reader.
+    pub(super) own: Option<Own>,
+}
+
+/// What the client says of itself at the end of a run.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) cost: ClientCost,
+    pub(super) ended: Stamp,
+}
+
+impl Seen {
+    /// What the client's own audit makes of the run; nothing of a bare reader.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let own = self.own.as_ref()?;
+        let mut footer = logs::footer(own.ended);
+        footer.client = Some(own.cost.clone());
+        let header = logs::header(self.records.len());
+        let log = RunLog::new(header, self.records.clone(), Some(footer));
+        Some(Audit::of(&log).verdict)
+    }
 }
 
 /// Measures what this process uses, its threads together.
@@ -62,6 +85,14 @@ fn process_cpu() -> Duration {
 }
 
 impl Bed<'_> {
+    /// A server that never sleeps where it has a core of its own, so that it keeps its schedule to
+    /// the microsecond.
+    pub(super) fn punctual_server(&self, mut spec: MockSpec) -> anyhow::Result<Server> {
+        spec.spin = self.cores.is_some();
+        self.server(&spec)
+    }
+
+    /// A server whose use of its core says whether it is what limits.
     pub(super) fn server(&self, spec: &MockSpec) -> anyhow::Result<Server> {
         Server::start(self.program, spec, self.cores.map(|cores| cores.server))
     }

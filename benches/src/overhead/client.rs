@@ -1,29 +1,34 @@
 //! The client under study: the building blocks that a run is made of, and nothing else.
 
+use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use servemark::backends::{Route, WireBackend};
 use servemark::client::{Credentials, Http1Stack, HttpTransport, Target, TargetSpec};
-use servemark::core::{MonotonicClock, Sample, Session};
+use servemark::core::{Clock, MonotonicClock, Sample, Session};
 use servemark::pacer::SystemPacer;
-use servemark::runner::{Collector, LoadSpec, Runner, StopHandle};
+use servemark::runner::{Collector, Fleet, LoadSpec, Runner, Share, StopHandle};
 use servemark::schedule::Schedule;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Reader;
-use super::bed::{CostMeter, Seen};
+use super::bed::{CostMeter, Own, Seen};
 use crate::streams::backend;
 
-/// A client with all of its connections open.
+/// A client that is about to open its connections.
 pub(super) struct Client {
     runtime: Runtime,
     clock: MonotonicClock,
-    transport: Arc<HttpTransport<WireBackend>>,
+    transport: Transport,
+    connections: usize,
 }
 
+type Transport = Arc<HttpTransport<WireBackend>>;
+
 impl Client {
-    /// The client as `reader` uses it.
-    pub(super) fn connect(reader: Reader, url: &str, connections: usize) -> anyhow::Result<Self> {
+    /// The client as `reader` uses it, with so many connections.
+    pub(super) fn new(reader: Reader, url: &str, connections: usize) -> anyhow::Result<Self> {
         let (route, stack) = match reader {
             Reader::ChatByHyper => (Route::Chat, Http1Stack::Hyper),
             Reader::Generate => (Route::Generate, Http1Stack::Direct),
@@ -36,8 +41,7 @@ impl Client {
         let target = Target::new(&spec, Credentials::new())?;
         let transport = Arc::new(HttpTransport::new(target, backend(route), clock));
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(transport.preconnect(connections))?;
-        Ok(Self { runtime, clock, transport })
+        Ok(Self { runtime, clock, transport, connections })
     }
 
     pub(super) fn run(
@@ -46,6 +50,9 @@ impl Client {
         samples: Vec<Sample>,
         schedule: &Schedule,
     ) -> anyhow::Result<Seen> {
+        let shards = load.shards.unwrap_or(NonZeroUsize::MIN);
+        let first = self.connections.div_ceil(shards.get());
+        self.runtime.block_on(self.transport.preconnect(first))?;
         let sessions: Arc<[Session]> = samples.into_iter().map(Session::from).collect();
         self.runtime.block_on(self.measure(load, &sessions, schedule))
     }
@@ -60,9 +67,24 @@ impl Client {
         let observer = Arc::clone(&records);
         let pacer = SystemPacer::new(self.clock)?;
         let runner = Runner::new(pacer, load, observer, stop.signal());
+        let fleet = Fleet::new(&runner, load.shards.unwrap_or(NonZeroUsize::MIN));
         let meter = CostMeter::start(&self.clock);
-        runner.measure(&self.transport, sessions, schedule).await;
+        let measured = fleet.measure(&self.transport, sessions, schedule, self.enlist()).await?;
         let cost = meter.stop(&self.clock);
-        Ok(Seen { records: records.take(), cost })
+        let ended = self.clock.now();
+        Ok(Seen { records: records.take(), cost, own: Some(Own { cost: measured.cost, ended }) })
+    }
+
+    /// What gives every other shard its timer, and its connections.
+    fn enlist(
+        &self,
+    ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Transport)> + Send + Sync + use<> {
+        let (transport, clock, connections) =
+            (Arc::clone(&self.transport), self.clock, self.connections);
+        async move |share| {
+            let own = Arc::new(transport.for_shard());
+            own.preconnect(share.of(connections)).await.map_err(io::Error::other)?;
+            Ok((SystemPacer::new(clock)?, own))
+        }
     }
 }

@@ -50,6 +50,8 @@ pub struct ExchangeFigures {
     pub cpu_us_per_request: f64,
     /// CPU microseconds of the server per request.
     pub server_cpu_us_per_request: f64,
+    /// What share of the time the server was busy.
+    pub server_busy: f64,
 }
 
 impl ExchangeLoad {
@@ -83,11 +85,12 @@ impl ExchangeLoad {
             requests_per_second: requests / busy.as_secs_f64(),
             cpu_us_per_request: cpu.as_secs_f64() * 1e6 / requests,
             server_cpu_us_per_request: server_cpu_ns as f64 / 1e3 / requests,
+            server_busy: server_cpu_ns as f64 / 1e9 / busy.as_secs_f64(),
         }
     }
 
     fn figures_of(&self, observed: &Observed<Seen>) -> anyhow::Result<ExchangeFigures> {
-        let Seen { records, cost } = &observed.seen;
+        let Seen { records, cost, .. } = &observed.seen;
         let cpu = Duration::from_nanos(cost.cpu_ns);
         Ok(self.figures(busy(records, self.requests)?, cpu, observed.account.cpu_ns))
     }
@@ -141,7 +144,7 @@ impl Experiment for ExchangeLoad {
                 Ok(Run { figures, noise: observed.noise })
             }
             _ => {
-                let client = Client::connect(reader, server.url(), self.in_flight)?;
+                let client = Client::new(reader, server.url(), self.in_flight)?;
                 let mut load = LoadSpec::new(ArrivalSpec::Burst);
                 load.max_concurrency = self.in_flight.try_into().ok();
                 let (samples, at_once) = (self.samples(), Schedule::burst(self.requests));
@@ -191,12 +194,13 @@ mod tests {
     fn rates_count_from_the_first_request_to_the_last_answer() {
         let load = ExchangeLoad::new(Exchange::Embedding, 2);
         let records = vec![record(1, 30, 60), record(0, 20, 40)];
-        let seen = Seen { records, cost: ClientCost::new(30_000, 1) };
+        let seen = Seen { records, cost: ClientCost::new(30_000, 1), own: None };
         let account = Account { cpu_ns: 8_000, waited_ns: 0, truth: Vec::new() };
         let observed = Observed { seen, account, noise: Noise::default() };
         let figures = load.figures_of(&observed).unwrap();
         assert!((figures.requests_per_second - 50.0).abs() < 1e-9);
         let costs = (figures.cpu_us_per_request, figures.server_cpu_us_per_request);
+        assert!((figures.server_busy - 2e-4).abs() < 1e-12, "{figures:?}");
         assert!((costs.0 - 15.0).abs() < 1e-9 && (costs.1 - 4.0).abs() < 1e-9, "{costs:?}");
     }
 

@@ -1,11 +1,12 @@
 //! From what was seen of streams and what was true to figures.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use servemark::core::{RequestKey, RequestRecord, Truth};
-use servemark::metrics::statistics;
+use servemark::metrics::{Verdict, statistics};
 use servemark::mock::TruthRow;
 
 use super::StreamLoad;
@@ -35,6 +36,10 @@ pub struct StreamFigures {
     pub server_cpu_us_per_chunk: f64,
     /// 99th percentile of how late the server sent a chunk by its own schedule, where it has one.
     pub server_late_ms: Option<f64>,
+    /// What share of the time the server was busy, where it may sleep.
+    pub server_busy: Option<f64>,
+    /// What the client's own audit makes of the run.
+    pub verdict: Option<Verdict>,
 }
 
 /// A number as reported and as it was, in milliseconds. Closed: the error is their difference.
@@ -65,7 +70,10 @@ impl Comparison {
 impl StreamFigures {
     /// Figures of records that say which request each of them is.
     pub(super) fn of(load: &StreamLoad, observed: Observed<Seen>) -> anyhow::Result<Self> {
-        let Observed { seen: Seen { records, cost }, account, .. } = observed;
+        let Observed { seen, account, .. } = observed;
+        let verdict = seen.verdict();
+        let Seen { records, cost, .. } = seen;
+        let busy = Duration::from_nanos(cost.wall_ns);
         let server_late_ms = server_late_ms(load, &account.truth);
         let pairs = Pairs::of(&records, account.truth)?;
         let times = Times::of(&pairs)?;
@@ -77,6 +85,8 @@ impl StreamFigures {
             cpu_us_per_chunk: cost.cpu_ns as f64 / 1e3 / chunks,
             server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
             server_late_ms,
+            server_busy: server_busy(load, account.cpu_ns, busy),
+            verdict,
             ..times.figures().context(TOO_SHORT)?
         })
     }
@@ -100,15 +110,27 @@ impl StreamFigures {
             cpu_us_per_chunk: seen.cpu.as_secs_f64() * 1e6 / chunks,
             server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
             server_late_ms,
+            server_busy: server_busy(load, account.cpu_ns, seen.busy),
             ..times.figures().context(TOO_SHORT)?
         })
     }
 
-    /// Whether the server, not whoever read, fell behind: one chunk of a hundred was later than the
-    /// next one was due.
+    /// Whether the server, not whoever read, was what limited: one chunk of a hundred was later
+    /// than the next one was due, or it had no time to spare.
     pub fn is_server_limited(&self, load: &StreamLoad) -> bool {
-        self.server_late_ms.is_some_and(|late| late > load.itl.as_secs_f64() * 1e3)
+        let late = |late| late > load.itl.as_secs_f64() * 1e3;
+        self.server_late_ms.is_some_and(late) || self.server_busy.is_some_and(is_all)
     }
+}
+
+/// Whether a share of the time leaves none to speak of.
+pub(super) fn is_all(share: f64) -> bool {
+    share > 0.9
+}
+
+/// Only a server under a flood may sleep; the others are always busy.
+fn server_busy(load: &StreamLoad, cpu_ns: u64, busy: Duration) -> Option<f64> {
+    load.is_flood().then(|| cpu_ns as f64 / 1e9 / busy.as_secs_f64())
 }
 
 /// How late the server was for all but one chunk of a hundred; a flood has no schedule.
@@ -192,6 +214,8 @@ impl Times {
             cpu_us_per_chunk: 0.0,
             server_cpu_us_per_chunk: 0.0,
             server_late_ms: None,
+            server_busy: None,
+            verdict: None,
         })
     }
 }
@@ -218,8 +242,6 @@ const TOO_SHORT: &str = "no stream had two chunks";
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use servemark::core::{ClientCost, Delta, Finish, Phase, Recorder, Sample, Sink, Stamp};
 
     use super::super::Noise;
@@ -246,7 +268,7 @@ mod tests {
     }
 
     fn figures(records: Vec<RequestRecord>, truth: Vec<TruthRow>) -> anyhow::Result<StreamFigures> {
-        let seen = Seen { records, cost: ClientCost::new(80_000, 1) };
+        let seen = Seen { records, cost: ClientCost::new(80_000, 1), own: None };
         let account = Account { cpu_ns: 16_000, waited_ns: 0, truth };
         StreamFigures::of(&load(), Observed { seen, account, noise: Noise::default() })
     }

@@ -1,11 +1,12 @@
 //! Streams, all open at the same time.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use servemark::core::Sample;
-use servemark::mock::{Fault, MockSpec};
+use servemark::mock::MockSpec;
 use servemark::runner::LoadSpec;
 use servemark::schedule::{ArrivalSpec, Schedule};
 
@@ -14,6 +15,7 @@ use super::bed::{Bed, observe};
 use super::client::Client;
 use super::experiment::Experiment;
 use super::program::{self, Program, Workload};
+use super::server::Server;
 use super::{Reader, Run, StreamFigures};
 
 /// So many streams, all open at the same time.
@@ -93,13 +95,10 @@ impl StreamLoad {
     }
 
     /// The server that this load wants.
-    pub(super) fn server(&self) -> anyhow::Result<MockSpec> {
-        let spec = MockSpec::new(self.ttft, self.itl);
-        if self.merged < 2 {
-            return Ok(spec);
-        }
-        let merge: Fault = format!("merge:{}", self.merged).parse().context("odd merging")?;
-        Ok(spec.with_fault(merge))
+    fn server(&self, bed: &Bed<'_>) -> anyhow::Result<Server> {
+        let mut spec = MockSpec::new(self.ttft, self.itl);
+        spec.pieces_per_write = NonZeroU32::new(self.merged).unwrap_or(NonZeroU32::MIN);
+        if self.is_flood() { bed.server(&spec) } else { bed.punctual_server(spec) }
     }
 
     /// One sample per stream. The header is how the server knows which stream it is.
@@ -174,7 +173,7 @@ impl Experiment for StreamLoad {
     }
 
     fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<StreamFigures>> {
-        let mut server = bed.server(&self.server()?)?;
+        let mut server = self.server(bed)?;
         if let Reader::Program(program) = reader {
             let workload = self.workload(program).context("it cannot send this")?;
             let observed = program::observe(program, &workload, bed, &mut server)?;
@@ -186,7 +185,7 @@ impl Experiment for StreamLoad {
             let bare = Bare::connect(self, arrivals, server.url())?;
             observe(&mut server, || bare.run())?
         } else {
-            let client = Client::connect(reader, server.url(), self.streams)?;
+            let client = Client::new(reader, server.url(), self.streams)?;
             let (samples, schedule) = (self.samples(), self.schedule());
             let at_once = LoadSpec::new(ArrivalSpec::Burst);
             observe(&mut server, || client.run(&at_once, samples, &schedule))?

@@ -1,11 +1,12 @@
 //! Requests that come whether or not the ones before them are answered.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 use servemark::core::{RequestRecord, Sample, Stamp};
-use servemark::metrics::statistics;
+use servemark::metrics::{Verdict, statistics};
 use servemark::mock::{MockSpec, TruthRow};
 use servemark::rng::RandomState;
 use servemark::runner::LoadSpec;
@@ -28,6 +29,8 @@ pub struct OpenLoad {
     pub per_second: f64,
     /// How many requests.
     pub requests: usize,
+    /// How many threads of ours send them.
+    pub shards: NonZeroUsize,
 }
 
 /// What came of one run of a Poisson process.
@@ -47,17 +50,28 @@ pub struct OpenFigures {
     pub gaps: KolmogorovSmirnov,
     /// The same of the gaps that were drawn.
     pub drawn_gaps: Option<KolmogorovSmirnov>,
+    /// What the client's own audit makes of the run.
+    pub verdict: Option<Verdict>,
 }
 
 impl OpenLoad {
     /// A process of this rate that lasts so long.
     pub fn new(per_second: u32, lasts: Duration) -> Self {
         let requests = lasts.as_millis() as usize * per_second as usize / 1000;
-        Self { per_second: f64::from(per_second), requests }
+        Self { per_second: f64::from(per_second), requests, shards: NonZeroUsize::MIN }
+    }
+
+    /// The same, sent by so many threads.
+    #[must_use]
+    pub fn with_shards(self, shards: NonZeroUsize) -> Self {
+        Self { shards, ..self }
     }
 
     pub(super) fn title(&self) -> String {
-        format!("Poisson, {}/s", self.per_second)
+        match self.shards.get() {
+            1 => format!("Poisson, {}/s", self.per_second),
+            shards => format!("Poisson, {}/s, {shards} shards", self.per_second),
+        }
     }
 
     /// Figures of when requests left, on any clock.
@@ -71,6 +85,7 @@ impl OpenLoad {
             p99_late_us: None,
             gaps,
             drawn_gaps: None,
+            verdict: None,
         })
     }
 
@@ -97,7 +112,10 @@ impl Experiment for OpenLoad {
     type Figures = OpenFigures;
 
     fn name(&self) -> String {
-        format!("poisson-{}", self.per_second)
+        match self.shards.get() {
+            1 => format!("poisson-{}", self.per_second),
+            shards => format!("poisson-{}-shards-{shards}", self.per_second),
+        }
     }
 
     fn readers(&self) -> &'static [Reader] {
@@ -109,11 +127,12 @@ impl Experiment for OpenLoad {
     }
 
     fn workload(&self, _program: Program) -> Option<Workload> {
-        Some(Workload::new(self.requests, 5, 1).at_rate(self.per_second))
+        let alone = self.shards.get() == 1;
+        alone.then(|| Workload::new(self.requests, 5, 1).at_rate(self.per_second))
     }
 
     fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<OpenFigures>> {
-        let mut server = bed.server(&MockSpec::new(TTFT, Duration::ZERO))?;
+        let mut server = bed.punctual_server(MockSpec::new(TTFT, Duration::ZERO))?;
         if let Reader::Program(program) = reader {
             let workload = self.workload(program).context("it cannot send this")?;
             let observed = program::observe(program, &workload, bed, &mut server)?;
@@ -125,10 +144,13 @@ impl Experiment for OpenLoad {
         let mut random = RandomState::seeded(SEED);
         let schedule = arrivals.schedule(&vec![None; self.requests], &mut random)?;
         let samples = numbered(&Sample::new("Tell me a story.", 5, 1), self.requests);
-        let client = Client::connect(reader, server.url(), CONNECTIONS)?;
-        let load = LoadSpec::new(arrivals);
+        let client = Client::new(reader, server.url(), CONNECTIONS)?;
+        let mut load = LoadSpec::new(arrivals);
+        load.shards = Some(self.shards);
         let observed = observe(&mut server, || client.run(&load, samples, &schedule))?;
-        Ok(Run { figures: self.figures_of(&observed.seen.records)?, noise: observed.noise })
+        let verdict = observed.seen.verdict();
+        let figures = OpenFigures { verdict, ..self.figures_of(&observed.seen.records)? };
+        Ok(Run { figures, noise: observed.noise })
     }
 }
 
@@ -170,7 +192,7 @@ mod tests {
 
     #[test]
     fn lateness_is_by_the_drawn_schedule() {
-        let load = OpenLoad { per_second: 100.0, requests: 3 };
+        let load = OpenLoad { per_second: 100.0, ..OpenLoad::new(1, Duration::from_secs(3)) };
         let records = [record(0, 0, 30), record(2, 20_000, 20_010), record(1, 10_000, 10_040)];
         let figures = load.figures_of(&records).unwrap();
         assert!((figures.worst_lag.unwrap() - 0.002).abs() < 1e-12, "{figures:?}");
@@ -182,7 +204,7 @@ mod tests {
 
     #[test]
     fn one_request_has_no_rate() {
-        let load = OpenLoad { per_second: 100.0, requests: 1 };
+        let load = OpenLoad { per_second: 100.0, ..OpenLoad::new(1, Duration::from_secs(1)) };
         assert_eq!(load.figures_of(&[record(0, 0, 1)]).unwrap_err().to_string(), TOO_FEW);
     }
 }

@@ -1,5 +1,6 @@
 //! The study's command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -98,7 +99,9 @@ impl Options {
 
     /// Every load of short requests in an open loop.
     pub(super) fn open_loops(&self) -> Vec<OpenLoad> {
-        vec![OpenLoad::new(500, self.open_loop), OpenLoad::new(5000, self.open_loop)]
+        let one = [500, 5000].map(|per_second| OpenLoad::new(per_second, self.open_loop));
+        let two = one.map(|load| load.with_shards(NonZeroUsize::MIN.saturating_add(1)));
+        [one, two].concat()
     }
 
     /// The largest number of streams up to a thousand, else the smallest.
@@ -238,8 +241,11 @@ mod tests {
         };
         assert_eq!(chosen("--only flood"), ["flood", "flood-merged"]);
         assert_eq!(chosen("--only burst-64,hog-1000"), ["burst-64", "hog-1000"]);
-        assert_eq!(chosen("--only poisson"), ["poisson-500", "poisson-5000"]);
-        assert_eq!(chosen("").len(), 17);
+        assert_eq!(
+            chosen("--only poisson"),
+            ["poisson-500", "poisson-5000", "poisson-500-shards-2", "poisson-5000-shards-2"]
+        );
+        assert_eq!(chosen("").len(), 19);
     }
 
     #[test]

@@ -189,7 +189,7 @@ fn span(truth: &[TruthRow]) -> Option<(Stamp, Stamp)> {
 }
 
 /// How often a program's CPU time is noted: the kernel counts it in ticks of ten milliseconds.
-const BETWEEN_NOTES: Duration = Duration::from_millis(20);
+const BETWEEN_NOTES: Duration = Duration::from_millis(40);
 
 /// No program takes so long for what it is told here, unless it hangs.
 const MOST: Duration = Duration::from_secs(180);

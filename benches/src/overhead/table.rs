@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use servemark::metrics::statistics;
+use servemark::metrics::{Verdict, statistics};
 
 use super::experiment::Experiment;
+use super::figures::is_all;
 use super::{
     Case, ExchangeFigures, ExchangeLoad, Installed, Noise, OpenFigures, OpenLoad, Options, Run,
     StartUp, StartUpFigures, StreamFigures, StreamLoad, Study,
@@ -72,10 +73,8 @@ trait Tabular: Experiment<Figures: 'static> {
         None
     }
 
-    /// What must be known of a run.
-    fn remark(&self, _figures: &Self::Figures) -> Option<&'static str> {
-        None
-    }
+    /// What must be known of a run: the client's own verdict on it, and who was to blame.
+    fn remarks(&self, figures: &Self::Figures) -> Vec<&'static str>;
 }
 
 /// A column of figures.
@@ -99,7 +98,7 @@ impl Tabular for StreamLoad {
         Column::new("p99 gap error", 3, |figures| figures.p99_gap_error_ms),
         Column::new("chunks/read", 2, |figures| figures.chunks_per_read),
         Column::new("server late", 2, |figures| figures.server_late_ms),
-        Column::new("server us/chunk", 2, |figures| Some(figures.server_cpu_us_per_chunk)),
+        Column::new("server busy, %", 0, |figures| Some(figures.server_busy? * 100.0)),
         Column::new("CPU us/chunk", 2, |figures| Some(figures.cpu_us_per_chunk)),
     ];
 
@@ -111,8 +110,9 @@ impl Tabular for StreamLoad {
         Some(figures.cpu_us_per_chunk)
     }
 
-    fn remark(&self, figures: &StreamFigures) -> Option<&'static str> {
-        figures.is_server_limited(self).then_some("server-limited")
+    fn remarks(&self, figures: &StreamFigures) -> Vec<&'static str> {
+        let limited = figures.is_server_limited(self).then_some(SERVER_LIMITED);
+        figures.verdict.map(Verdict::name).into_iter().chain(limited).collect()
     }
 }
 
@@ -120,6 +120,7 @@ impl Tabular for ExchangeLoad {
     const COLUMNS: &'static [Column<ExchangeFigures>] = &[
         Column::new("requests/s", 0, |figures| Some(figures.requests_per_second)),
         Column::new("server us/request", 2, |figures| Some(figures.server_cpu_us_per_request)),
+        Column::new("server busy, %", 0, |figures| Some(figures.server_busy * 100.0)),
         Column::new("CPU us/request", 2, |figures| Some(figures.cpu_us_per_request)),
     ];
 
@@ -129,6 +130,10 @@ impl Tabular for ExchangeLoad {
 
     fn cost(figures: &ExchangeFigures) -> Option<f64> {
         Some(figures.cpu_us_per_request)
+    }
+
+    fn remarks(&self, figures: &ExchangeFigures) -> Vec<&'static str> {
+        is_all(figures.server_busy).then_some(SERVER_LIMITED).into_iter().collect()
     }
 }
 
@@ -146,6 +151,10 @@ impl Tabular for OpenLoad {
     fn title(&self) -> String {
         self.title()
     }
+
+    fn remarks(&self, figures: &OpenFigures) -> Vec<&'static str> {
+        figures.verdict.map(Verdict::name).into_iter().collect()
+    }
 }
 
 impl Tabular for StartUp {
@@ -157,7 +166,13 @@ impl Tabular for StartUp {
     fn title(&self) -> String {
         self.title()
     }
+
+    fn remarks(&self, _figures: &StartUpFigures) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
+
+const SERVER_LIMITED: &str = "server-limited";
 
 const NOISE: [Column<Noise>; 4] = [
     Column::new("waited", 0, |noise| Some(noise.waited_ms)),
@@ -191,7 +206,7 @@ fn titles<L: Tabular>() -> Vec<String> {
     let figures = L::COLUMNS.iter().map(|column| column.title);
     let noise = NOISE.iter().map(|column| column.title);
     let titles = ["load", "reader"].into_iter().chain(figures).chain(["x floor"]).chain(noise);
-    titles.chain(["remark"]).map(str::to_owned).collect()
+    titles.chain(["remarks"]).map(str::to_owned).collect()
 }
 
 fn cells<L: Tabular + PartialEq>(
@@ -219,14 +234,20 @@ fn ratio<L: Tabular>(case: &Case<L, L::Figures>, floor: &Case<L, L::Figures>) ->
     spread(pairs.filter_map(|(one, floor)| Some(costs(one)? / costs(floor)?)), 2)
 }
 
-/// What is to be known of any run, and of how many.
+/// What is to be known of the runs, and of how many each.
 fn remarks<L: Tabular>(case: &Case<L, L::Figures>) -> String {
-    let remarks = case.runs.iter().filter_map(|run| case.load.remark(&run.figures));
-    let remarks: Vec<&str> = remarks.collect();
-    match remarks[..] {
-        [] => String::new(),
-        [remark, ..] => format!("{remark} {} of {}", remarks.len(), case.runs.len()),
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for remark in case.runs.iter().flat_map(|run| case.load.remarks(&run.figures)) {
+        match counts.iter_mut().find(|(known, _)| *known == remark) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((remark, 1)),
+        }
     }
+    let runs = case.runs.len();
+    let in_words = |(remark, count): (&str, usize)| {
+        if count == runs { remark.to_owned() } else { format!("{remark} in {count} of {runs}") }
+    };
+    counts.into_iter().map(in_words).collect::<Vec<_>>().join(", ")
 }
 
 /// The median of a few values and, in brackets, the smallest and the largest.
