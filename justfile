@@ -9,8 +9,15 @@ tidy:
 bench:
     cargo bench -p servemark-benches
 
-overhead:
-    cargo run --release -p servemark-benches --bin overhead
+# The client-overhead study; `just overhead --plan` says what it does and for how long.
+overhead *flags:
+    cargo build --release -p servemark-benches -p bench-serving
+    cargo run --release -p servemark-benches --bin overhead -- {{flags}}
+
+# The same, and its figures and pictures into the documents.
+overhead-docs *flags:
+    cargo build --release -p servemark-benches -p bench-serving
+    cargo run --release -p servemark-benches --bin overhead -- --docs . {{flags}}
 
 conformance *engines:
     cargo xtask conformance {{engines}}

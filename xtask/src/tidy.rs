@@ -57,6 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("mio", &["servemark-mock"]),
     ("nix", &["servemark-receive"]),
     ("parquet", &["servemark-datasets"]),
+    ("plotters", &["servemark-benches"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-hub"]),

@@ -38,6 +38,12 @@ pub struct Options {
     pub plan: bool,
     /// Where the raw figures go.
     pub out: Option<PathBuf>,
+    /// A study's raw figures, to be shown in place of a new one.
+    pub from: Option<PathBuf>,
+    /// The folder of the project, whose documents are to quote the study.
+    pub docs: Option<PathBuf>,
+    /// The folder where the pictures go.
+    pub plots: Option<PathBuf>,
     /// How the tables are written.
     pub style: Style,
 }
@@ -57,6 +63,9 @@ impl Options {
                 "--sglang" => options.places.sglang = Some(value(&flag, args.next())?),
                 "--vllm" => options.places.vllm = Some(value(&flag, args.next())?),
                 "--only" => options.only = list(&flag, args.next())?,
+                "--from" => options.from = Some(value(&flag, args.next())?),
+                "--docs" => options.docs = Some(value(&flag, args.next())?),
+                "--plots" => options.plots = Some(value(&flag, args.next())?),
                 "--out" => options.out = Some(value(&flag, args.next())?),
                 "--streams" => options.streams = list(&flag, args.next())?,
                 "--tokens" => options.tokens = value(&flag, args.next())?,
@@ -155,6 +164,9 @@ impl Default for Options {
             only: Vec::new(),
             plan: false,
             out: None,
+            from: None,
+            docs: None,
+            plots: None,
             style: Style::Text,
         }
     }
@@ -206,7 +218,8 @@ const MOST_TOKENS: u32 = 100_000;
 const USAGE: &str = "overhead [--streams 1,64,256,1000,4000] [--ttft-ms 200] [--itl-ms 20] \
     [--tokens 150] [--requests 20000] [--open-loop-ms 4000] [--runs 3] [--only LOAD,...] \
     [--programs NAME,...] [--servemark FOLDER] [--python PYTHON] [--sglang WHEEL] \
-    [--vllm WHEEL] [--plan] [--out FILE.json] [--markdown]";
+    [--vllm WHEEL] [--plan] [--from FILE.json] [--out FILE.json] [--plots FOLDER] [--docs PROJECT] \
+    [--markdown]";
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use servemark::core::unix_now;
 
@@ -120,6 +121,12 @@ impl Study {
         run_each(exchanges, bed, failed, tell);
         run_each(open_loops, bed, failed, tell);
         run_each(start_ups, bed, failed, tell);
+    }
+
+    /// The day on which it was begun, as `2026-11-21`, by UTC.
+    pub fn date(&self) -> String {
+        let began = i64::try_from(self.began).ok().and_then(|at| Timestamp::from_second(at).ok());
+        began.unwrap_or_default().strftime("%Y-%m-%d").to_string()
     }
 
     /// Each load's name and its reader's, and about how long one run of it takes.

@@ -54,6 +54,37 @@ fn a_small_study_gives_a_table_and_its_raw_figures() {
 }
 
 #[test]
+fn a_study_that_is_kept_is_documented_without_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let study = root.join("study.json");
+    std::fs::write(&study, include_str!("study.json")).unwrap();
+    for folder in ["benches/results", "docs"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    let methodology = root.join("docs/methodology.md");
+    let given = ["--from", study.to_str().unwrap(), "--docs", root.to_str().unwrap()];
+    std::fs::write(&methodology, "no marks").unwrap();
+    let output = overhead(&given);
+    assert!(!output.status.success());
+    assert!(text(output.stderr).contains("has no lines <!-- the overhead study"));
+
+    let marks = include_str!("../../../docs/methodology.md");
+    std::fs::write(&methodology, marks).unwrap();
+    let output = overhead(&given);
+    assert!(output.status.success(), "{}", text(output.stderr));
+    let written = std::fs::read_to_string(&methodology).unwrap();
+    assert!(
+        written.contains("| 64 at once | sglang-rust | 25.000 (24.000..26.000) |"),
+        "{written}"
+    );
+    assert!(written.contains("](plots/overhead-cpu.svg)"), "{written}");
+    let picture = std::fs::read_to_string(root.join("docs/plots/overhead-itl-error.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("sglang-rust"), "{picture}");
+    assert!(root.join("benches/results/overhead-2026-11-21.json").exists());
+}
+
+#[test]
 fn a_plan_runs_nothing() {
     let output = overhead(&small(&["--plan", "--only", "burst-3"]));
     let plan = text(output.stdout);
