@@ -4,6 +4,7 @@
 //! answer is the `decoder` module's business.
 
 mod decoder;
+mod growing;
 mod part;
 
 use serde::{Deserialize, Serialize};

@@ -43,7 +43,13 @@ impl RunningText {
         self.rewrite(text)
     }
 
-    fn grow<'a>(&mut self, new: &'a str) -> &'a str {
+    /// Whether frames hold the whole text, and so far this one.
+    pub(crate) fn is_at(&self, text: &str) -> bool {
+        self.frames != Frames::Pieces && self.seen == text
+    }
+
+    /// The whole text has become longer by `new`.
+    pub(crate) fn grow<'a>(&mut self, new: &'a str) -> &'a str {
         if !self.seen.is_empty() && !new.is_empty() {
             self.frames = Frames::Whole;
         }

@@ -6,14 +6,16 @@
 //! first streams of an HTTP/2 connection wait for it together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use servemark_core::{Clock, Connection, MonotonicClock, Stamp};
 use tokio::task::JoinSet;
+use tokio::time::sleep_until;
 
 use crate::error::ClientError;
 use crate::link::Link;
+use crate::opening::Turns;
 use crate::target::{HttpVersion, Target};
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
@@ -26,6 +28,8 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<Idle>>,
     shared: Vec<tokio::sync::Mutex<Option<Link>>>,
     turn: AtomicUsize,
+    /// Whose turn it is to open a connection ahead of the first request.
+    openings: Arc<Turns>,
 }
 
 /// An HTTP/1.1 connection nobody uses.
@@ -39,9 +43,19 @@ struct Idle {
 
 impl Pool {
     pub(crate) fn new(target: Target, clock: MonotonicClock) -> Self {
+        let openings = Arc::new(Turns::new(target.opening()));
+        Self::opening(openings, target, clock)
+    }
+
+    /// A pool of its own for another thread. Together they open connections no faster than one.
+    pub(crate) fn for_shard(&self) -> Self {
+        Self::opening(Arc::clone(&self.openings), self.target.clone(), self.clock)
+    }
+
+    fn opening(openings: Arc<Turns>, target: Target, clock: MonotonicClock) -> Self {
         let shared = (0..target.http2_connections()).map(|_| tokio::sync::Mutex::default());
         let shared = shared.collect();
-        Self { target, clock, idle: Mutex::default(), shared, turn: AtomicUsize::new(0) }
+        Self { target, clock, idle: Mutex::default(), shared, turn: AtomicUsize::new(0), openings }
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -81,22 +95,29 @@ impl Pool {
         }
     }
 
-    /// Opens connections ahead of the first request, a few at a time: a server's queue of
-    /// unaccepted connections is short, and a SYN it drops comes back only after a second.
+    /// Opens connections ahead of the first request, until so many wait.
     pub(crate) async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {
         if self.target.http_version() == HttpVersion::Http2 {
             return self.preconnect_shared(connections).await;
         }
-        let mut opening = JoinSet::new();
-        for _ in 0..connections {
-            if opening.len() == RAMP {
+        let start = self.clock.now();
+        let (mut opening, most) = (JoinSet::new(), self.target.opening().at_once.get());
+        let missing = connections.saturating_sub(self.idle().len());
+        for _ in 0..missing {
+            if opening.len() == most {
                 self.keep(opening.join_next().await)?;
+            }
+            let turn = self.openings.take(self.clock.now());
+            if turn > self.clock.now() {
+                sleep_until(self.clock.instant(turn).into()).await;
             }
             opening.spawn(open(self.target.clone(), self.clock));
         }
         while !opening.is_empty() {
             self.keep(opening.join_next().await)?;
         }
+        let took = self.clock.now().since(start);
+        tracing::info!(connections = missing, ?took, "connections were opened ahead");
         Ok(())
     }
 
@@ -152,9 +173,6 @@ async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError
 /// uvicorn, under SGLang and vLLM alike, closes a connection that was idle for five seconds. One
 /// that is nearly as old might be closed while a request is on its way to it.
 const MOST_IDLE: Duration = Duration::from_secs(4);
-
-/// How many connections are being opened at a time.
-const RAMP: usize = 64;
 
 #[cfg(test)]
 mod tests {

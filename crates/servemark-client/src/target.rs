@@ -10,6 +10,7 @@ use tokio_rustls::TlsConnector;
 use crate::base_url::BaseUrl;
 use crate::credentials::Credentials;
 use crate::error::ClientError;
+use crate::opening::OpeningSpec;
 use crate::timeouts::Timeouts;
 use crate::tls;
 
@@ -29,6 +30,9 @@ pub struct TargetSpec {
     /// How many connections HTTP/2 streams share; HTTP/1.1 opens one per request in flight.
     #[serde(default = "one")]
     pub http2_connections: usize,
+    /// How fast connections are opened ahead of a run.
+    #[serde(default, skip_serializing_if = "OpeningSpec::is_default")]
+    pub opening: OpeningSpec,
     /// How long each stage of a request may take.
     #[serde(default)]
     pub timeouts: Timeouts,
@@ -45,6 +49,7 @@ impl TargetSpec {
             http_version: HttpVersion::default(),
             http1_stack: Http1Stack::default(),
             http2_connections: one(),
+            opening: OpeningSpec::default(),
             timeouts: Timeouts::default(),
             ca_file: None,
         }
@@ -128,6 +133,10 @@ impl Target {
 
     pub(crate) fn http2_connections(&self) -> usize {
         self.shared.spec.http2_connections.max(1)
+    }
+
+    pub(crate) fn opening(&self) -> OpeningSpec {
+        self.shared.spec.opening
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {

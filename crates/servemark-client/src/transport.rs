@@ -57,12 +57,12 @@ impl<B: Backend> HttpTransport<B> {
     /// The same transport with connections of its own, for another runtime.
     #[must_use]
     pub fn for_shard(&self) -> Self {
-        let pool = Pool::new(self.pool.target().clone(), self.pool.clock());
-        Self { pool, backend: Arc::clone(&self.backend) }
+        Self { pool: self.pool.for_shard(), backend: Arc::clone(&self.backend) }
     }
 
-    /// Opens connections ahead of the first request, 64 at a time. Over HTTP/2 at most as many as
-    /// the target shares.
+    /// Opens connections ahead of the first request, as fast as the target's
+    /// [`OpeningSpec`](crate::OpeningSpec) allows, until so many wait. Over HTTP/2 at most as many
+    /// as the target shares.
     ///
     /// If the future is dropped, the connections opened so far stay.
     pub async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {

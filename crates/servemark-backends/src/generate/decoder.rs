@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
+use super::growing::{Growing, Grown};
 use super::part::Part;
 use crate::answer::{Answer, TokenCounter};
 use crate::running_text::RunningText;
@@ -19,6 +20,16 @@ use crate::{Decoder, Flow};
 #[derive(Clone, Debug)]
 pub struct GenerateDecoder {
     answer: Answer<Progress>,
+    growing: Growing,
+    /// What besides text and tokens the frame had that is remembered as growing.
+    constant: Constant,
+}
+
+/// What frames have in common that differ in what has grown alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Constant {
+    index: u32,
+    usage: Option<Usage>,
 }
 
 /// How far a choice has come.
@@ -32,15 +43,42 @@ struct Progress {
 impl GenerateDecoder {
     /// A reader of the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
-        Self { answer: Answer::to(sample) }
+        Self {
+            answer: Answer::to(sample),
+            growing: Growing::default(),
+            constant: Constant::default(),
+        }
     }
 
     fn frame(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        if let Some(grown) = self.growing.read(json) {
+            self.grow(&grown, out);
+            return Ok(());
+        }
+        self.growing.forget();
         let part: Part<'_> = parse(json)?;
         if part.is_error() {
             return Err(in_stream(json));
         }
-        self.part(part.index.unwrap_or(0), &part, out)
+        let index = part.index.unwrap_or(0);
+        self.part(index, &part, out)?;
+        if part.is_growing() && self.answer.choice(index).text.is_at(part.text()) {
+            self.constant = Constant { index, usage: self.usage(&part).and_then(believable) };
+            self.growing.learn(json);
+        }
+        Ok(())
+    }
+
+    /// What a frame says that differs from the one before it in what has grown alone.
+    fn grow(&mut self, grown: &Grown<'_>, out: &mut dyn Sink) {
+        let choice = self.answer.choice(self.constant.index);
+        let tokens = choice.tokens.advance(Some(grown.tokens));
+        let text = choice.text.grow(&grown.text);
+        self.piece(text, tokens, out);
+        if let Some(mut usage) = self.constant.usage {
+            usage.completion_tokens = Some(self.total());
+            out.usage(usage);
+        }
     }
 
     /// A document about several choices is a list, whose items have no index of their own.
@@ -80,6 +118,10 @@ impl GenerateDecoder {
             choice.text.is_in_pieces();
         }
         let text = choice.text.advance(part.text());
+        self.piece(text, tokens, out);
+    }
+
+    fn piece(&mut self, text: &str, tokens: Option<u32>, out: &mut dyn Sink) {
         if !text.is_empty() || tokens > Some(0) {
             self.answer.delta(Delta::content(text).with_tokens(tokens), out);
         }
@@ -88,8 +130,7 @@ impl GenerateDecoder {
     /// The counts so far. The output's are each choice's own, so they are added up.
     fn usage(&self, part: &Part<'_>) -> Option<Usage> {
         let info = part.meta_info.as_ref()?;
-        let totals = self.answer.choices().map(|choice| choice.tokens.total());
-        let output = info.completion_tokens.map(|_| totals.fold(0, u32::saturating_add));
+        let output = info.completion_tokens.map(|_| self.total());
         let details = part.cached().map(Cached::details);
         let usage = Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens);
         Some(usage.with_cached_details(details).with_verify_steps(self.verify_steps()))
@@ -97,6 +138,12 @@ impl GenerateDecoder {
 }
 
 impl GenerateDecoder {
+    /// The tokens of all choices.
+    fn total(&self) -> u32 {
+        let totals = self.answer.choices().map(|choice| choice.tokens.total());
+        totals.fold(0, u32::saturating_add)
+    }
+
     /// The steps of every choice that has told of its own.
     fn verify_steps(&self) -> Option<u32> {
         let known = self.answer.choices().filter_map(|choice| choice.verify_steps);
@@ -125,3 +172,6 @@ impl Decoder for GenerateDecoder {
         self.answer.end()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,15 @@ impl Part<'_> {
         self.meta_info.as_ref()?.cached_tokens_details.as_ref()
     }
 
+    /// Whether nothing in it counts but what grows: text, ids and the count of tokens.
+    pub(super) fn is_growing(&self) -> bool {
+        let info = self.meta_info.as_ref();
+        let counts_tokens = info
+            .is_some_and(|info| info.completion_tokens.is_some() && info.spec_verify_ct.is_none());
+        let names_storage = self.cached().is_some_and(|cached| cached.storage_name().is_some());
+        counts_tokens && !names_storage && self.finish_reason().is_none()
+    }
+
     /// Whether there are as many token ids as tokens are `new` and not as many as there are in
     /// all. Then the text is a piece too, even where it looks like the whole.
     pub(super) fn ids_are_a_piece(&self, new: Option<u32>) -> bool {

@@ -164,6 +164,19 @@ async fn connections_can_be_opened_ahead() {
 }
 
 #[tokio::test]
+async fn connections_that_wait_are_not_opened_again() {
+    let server = RawServer::answering(stream(&["a"])).await;
+    let transport = transport(&server.spec());
+    transport.preconnect(3).await.unwrap();
+    transport.preconnect(5).await.unwrap();
+    while server.accepted() < 5 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ask(&transport).await.connection, Some(Connection::Ahead));
+    assert_eq!(server.accepted(), 5);
+}
+
+#[tokio::test]
 async fn nobody_listens() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let spec = TargetSpec::new(format!("http://{free}").parse().unwrap());

@@ -1,0 +1,150 @@
+//! What is read of a frame that has only grown is what parsing it gives.
+
+use proptest::prelude::*;
+use serde_json::json;
+use servemark_testkit::captures::Capture;
+
+use super::*;
+
+/// Everything a decoder hands out.
+#[derive(Debug, Default, PartialEq)]
+struct Heard(Vec<String>);
+
+impl Sink for Heard {
+    fn delta(&mut self, delta: Delta<'_>) {
+        self.0.push(format!("{delta:?}"));
+    }
+
+    fn usage(&mut self, usage: Usage) {
+        self.0.push(format!("{usage:?}"));
+    }
+
+    fn finish_reason(&mut self, reason: &str) {
+        self.0.push(reason.to_owned());
+    }
+}
+
+/// What each frame gives, and how many were not parsed. A decoder that forgets parses all.
+fn heard(
+    frames: &[impl AsRef<[u8]>],
+    forgets: bool,
+) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
+    let mut decoder = GenerateDecoder::new(&Sample::new("hi", 1, 4));
+    let (mut heard, mut outcomes, mut unparsed) = (Heard::default(), Vec::new(), 0);
+    for frame in frames {
+        if forgets {
+            decoder.growing.forget();
+        }
+        unparsed += usize::from(decoder.growing.clone().read(frame.as_ref()).is_some());
+        outcomes.push(decoder.event(Event::from_data(frame.as_ref()), &mut heard));
+    }
+    outcomes.push(decoder.end().map(|()| Flow::Done));
+    (heard, outcomes, unparsed)
+}
+
+/// How many frames were not parsed, which must not show.
+#[track_caller]
+fn same(frames: &[impl AsRef<[u8]>]) -> usize {
+    let ((read, outcomes, unparsed), (parsed, expected, none)) =
+        (heard(frames, false), heard(frames, true));
+    assert_eq!((read, outcomes, none), (parsed, expected, 0));
+    unparsed
+}
+
+fn frame(text: &str, ids: Option<usize>, tokens: u32) -> String {
+    let meta = json!({"id": "x", "finish_reason": null, "prompt_tokens": 3,
+        "completion_tokens": tokens, "cached_tokens": 1});
+    match ids {
+        Some(ids) => json!({"text": text, "output_ids": vec![44_007; ids], "meta_info": meta}),
+        None => json!({"text": text, "meta_info": meta}),
+    }
+    .to_string()
+}
+
+/// Frames of an answer of these pieces, each with all so far.
+fn whole(pieces: &[&str], with_ids: bool) -> Vec<String> {
+    let grown = (1..=pieces.len()).map(|count| (pieces[..count].concat(), count));
+    grown.map(|(text, count)| frame(&text, with_ids.then_some(count), count as u32)).collect()
+}
+
+#[test]
+fn what_has_only_grown_is_not_parsed() {
+    for with_ids in [true, false] {
+        assert_eq!(same(&whole(&["a", "b", "c", "d"], with_ids)), 3);
+        assert_eq!(same(&whole(&["é", "\n", "", "\"\\", "\u{1F600}"], with_ids)), 4);
+    }
+}
+
+#[test]
+fn what_differs_in_anything_else_is_parsed() {
+    let (first, second) = (frame("a", Some(1), 1), frame("ab", Some(2), 2));
+    let finished = second.replace("null", r#"{"type":"length","length":2}"#);
+    assert_eq!(same(&[&first, &finished]), 0);
+    assert_eq!(same(&[&first, &second.replace("\"x\"", "\"y\"")]), 0);
+    assert_eq!(
+        same(&[&first, &second.replace("\"completion_tokens\":2", "\"completion_tokens\":02")]),
+        0
+    );
+    assert_eq!(same(&[&first, &second.replace("}}", "}")]), 0);
+    assert_eq!(same(&[&first, &second.replace("ab", "a\u{1}")]), 0);
+    assert_eq!(same(&[&first, &second.replace("ab", r"a\ud800")]), 0);
+}
+
+/// As a server does that was started for incremental streaming.
+#[test]
+fn frames_that_hold_pieces_are_parsed() {
+    assert_eq!(same(&[frame("a", Some(1), 1), frame("a", Some(1), 2), frame("ab", Some(2), 4)]), 0);
+    assert_eq!(same(&[frame("a", None, 1), frame("b", None, 2), frame("bc", None, 3)]), 0);
+}
+
+#[test]
+fn a_text_that_was_taken_back_is_parsed() {
+    let texts = ["ab", "abc", "ab", "abd", "abde"];
+    let frames = texts.iter().zip(1..).map(|(text, count)| frame(text, None, count));
+    assert_eq!(same(&frames.collect::<Vec<_>>()), 2);
+}
+
+#[test]
+fn a_server_whose_frames_always_differ_is_left_alone() {
+    let frames = whole(&["a"; 40], true).into_iter().enumerate();
+    let frames: Vec<_> =
+        frames.map(|(count, frame)| frame.replace("\"x\"", &format!("\"{count}\""))).collect();
+    assert_eq!(same(&frames), 0);
+    let mut decoder = GenerateDecoder::new(&Sample::new("hi", 1, 4));
+    for frame in &frames {
+        decoder.event(Event::from_data(frame.as_bytes()), &mut Heard::default()).unwrap();
+    }
+    assert!(decoder.growing.read(frames.last().unwrap().as_bytes()).is_none());
+}
+
+/// The first frame of SGLang has a field that the others lack, the last its finish reason.
+#[test]
+fn a_recorded_answer_is_parsed_at_its_ends_only() {
+    let capture = Capture::load("sglang-0.5.23", "generate");
+    let (mut parser, mut frames) = (servemark_sse::Parser::new(), Vec::new());
+    let fed = parser.feed(&capture.body, |event| {
+        frames.push(event.data().to_vec());
+        Ok::<_, std::convert::Infallible>(())
+    });
+    fed.unwrap();
+    assert_eq!(frames.len(), 7);
+    assert_eq!(same(&frames), 3);
+}
+
+proptest! {
+    #[test]
+    fn any_texts_are_read_as_they_are_parsed(
+        pieces in prop::collection::vec(".{0,3}", 1..12),
+        with_ids in any::<bool>(),
+        odd in any::<prop::sample::Index>(),
+        damage in prop::sample::select(vec!["", "}", ",", "0", "\\", "\"", "null"]),
+    ) {
+        let pieces: Vec<_> = pieces.iter().map(String::as_str).collect();
+        let mut frames = whole(&pieces, with_ids);
+        same(&frames);
+        let odd = odd.index(frames.len());
+        let middle = (0..=frames[odd].len() / 2).rev().find(|at| frames[odd].is_char_boundary(*at));
+        frames[odd].insert_str(middle.unwrap(), damage);
+        same(&frames);
+    }
+}
