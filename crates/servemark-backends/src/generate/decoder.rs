@@ -20,14 +20,14 @@ use crate::{Decoder, Flow};
 #[derive(Clone, Debug)]
 pub struct GenerateDecoder {
     answer: Answer<Progress>,
-    growing: Growing,
-    /// What besides text and tokens the frame had that is remembered as growing.
-    constant: Constant,
+    /// Apart, so that decoders stay small.
+    last: Box<Last>,
 }
 
-/// What frames have in common that differ in what has grown alone.
-#[derive(Clone, Copy, Debug, Default)]
-struct Constant {
+/// The last frame in which nothing counts but what grows.
+#[derive(Clone, Debug, Default)]
+struct Last {
+    growing: Growing,
     index: u32,
     usage: Option<Usage>,
 }
@@ -43,19 +43,15 @@ struct Progress {
 impl GenerateDecoder {
     /// A reader of the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
-        Self {
-            answer: Answer::to(sample),
-            growing: Growing::default(),
-            constant: Constant::default(),
-        }
+        Self { answer: Answer::to(sample), last: Box::default() }
     }
 
     fn frame(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        if let Some(grown) = self.growing.read(json) {
+        if let Some(grown) = self.last.growing.read(json) {
             self.grow(&grown, out);
             return Ok(());
         }
-        self.growing.forget();
+        self.last.growing.forget();
         let part: Part<'_> = parse(json)?;
         if part.is_error() {
             return Err(in_stream(json));
@@ -63,19 +59,20 @@ impl GenerateDecoder {
         let index = part.index.unwrap_or(0);
         self.part(index, &part, out)?;
         if part.is_growing() && self.answer.choice(index).text.is_at(part.text()) {
-            self.constant = Constant { index, usage: self.usage(&part).and_then(believable) };
-            self.growing.learn(json);
+            self.last.index = index;
+            self.last.usage = self.usage(&part).and_then(believable);
+            self.last.growing.learn(json);
         }
         Ok(())
     }
 
     /// What a frame says that differs from the one before it in what has grown alone.
     fn grow(&mut self, grown: &Grown<'_>, out: &mut dyn Sink) {
-        let choice = self.answer.choice(self.constant.index);
+        let choice = self.answer.choice(self.last.index);
         let tokens = choice.tokens.advance(Some(grown.tokens));
         let text = choice.text.grow(&grown.text);
         self.piece(text, tokens, out);
-        if let Some(mut usage) = self.constant.usage {
+        if let Some(mut usage) = self.last.usage {
             usage.completion_tokens = Some(self.total());
             out.usage(usage);
         }

@@ -33,9 +33,9 @@ fn heard(
     let (mut heard, mut outcomes, mut unparsed) = (Heard::default(), Vec::new(), 0);
     for frame in frames {
         if forgets {
-            decoder.growing.forget();
+            decoder.last.growing.forget();
         }
-        unparsed += usize::from(decoder.growing.clone().read(frame.as_ref()).is_some());
+        unparsed += usize::from(decoder.last.growing.clone().read(frame.as_ref()).is_some());
         outcomes.push(decoder.event(Event::from_data(frame.as_ref()), &mut heard));
     }
     outcomes.push(decoder.end().map(|()| Flow::Done));
@@ -114,7 +114,7 @@ fn a_server_whose_frames_always_differ_is_left_alone() {
     for frame in &frames {
         decoder.event(Event::from_data(frame.as_bytes()), &mut Heard::default()).unwrap();
     }
-    assert!(decoder.growing.read(frames.last().unwrap().as_bytes()).is_none());
+    assert!(decoder.last.growing.read(frames.last().unwrap().as_bytes()).is_none());
 }
 
 /// The first frame of SGLang has a field that the others lack, the last its finish reason.
