@@ -22,7 +22,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { streams: 9_500, tokens: 100_000_000, folder: std::env::temp_dir() }
+        Self { streams: 10_000, tokens: 100_000_000, folder: std::env::temp_dir() }
     }
 }
 
