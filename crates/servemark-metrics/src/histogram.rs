@@ -83,14 +83,14 @@ impl Histogram {
         match rank {
             0 => min as f64,
             _ if rank + 1 >= self.values => max as f64,
-            _ => middle(self.bucket_at(rank)).clamp(min as f64, max as f64),
+            _ => middle(self.bucket_at(rank)).max(min as f64).min(max as f64),
         }
     }
 
     fn bucket_at(&self, rank: u64) -> usize {
-        let mut up_to = 0;
+        let mut up_to = 0_u64;
         let bucket = self.filled().find(|&(_, count)| {
-            up_to += count;
+            up_to = up_to.saturating_add(count);
             up_to > rank
         });
         bucket.map_or(self.counts.len(), |(bucket, _)| bucket)
@@ -100,8 +100,8 @@ impl Histogram {
         if bucket >= self.counts.len() {
             self.counts.resize(bucket + 1, 0);
         }
-        self.counts[bucket] += count;
-        self.values += count;
+        self.counts[bucket] = self.counts[bucket].saturating_add(count);
+        self.values = self.values.saturating_add(count);
     }
 
     fn widen(&mut self, (low, high): (u64, u64)) {
@@ -210,6 +210,14 @@ mod tests {
     #[test]
     fn the_largest_value_has_the_last_of_440_kib_of_buckets() {
         assert_eq!((bucket(u64::MAX) + 1) * size_of::<u64>(), 440 * 1024);
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_does_no_harm() {
+        let most = u64::MAX;
+        let json = format!(r#"{{"counts":[[{most},{most}],[3,{most}]],"range":[9,2]}}"#);
+        let strange: Histogram = serde_json::from_str(&json).unwrap();
+        assert_eq!((strange.len(), strange.percentile(50.0)), (most, Some(2.0)));
     }
 
     #[test]
