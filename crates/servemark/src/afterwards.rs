@@ -3,8 +3,7 @@
 use std::error::Error;
 
 use servemark_core::{
-    ArrivalClock, Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer,
-    TokenizerError, parallel,
+    Footer, Phase, RequestRecord, Retokenized, SpecialTokens, Tokenizer, TokenizerError, parallel,
 };
 use servemark_plan::BenchPlan;
 use servemark_runner::Stop;
@@ -34,13 +33,6 @@ pub(crate) async fn ask(
     let accept_length = info.and_then(|info| info.accept_length());
     footer.accept_length = accept_length.filter(|_| plan.backend.is_sglang());
     footer
-}
-
-/// By whose clock the arrivals of the measurement are known.
-pub(crate) fn arrival_clock(records: &[RequestRecord]) -> Option<ArrivalClock> {
-    let measured = records.iter().filter(|record| record.phase == Phase::Measure);
-    let answered = measured.filter(|record| record.first_byte.is_some());
-    answered.map(|record| record.arrival_clock).min()
 }
 
 /// Counts every output again with our tokenizer, on all cores. A tokenizer or a disk that fails

@@ -60,7 +60,6 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
-    footer.arrival_clock = afterwards::arrival_clock(&closing.records);
     footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
     let (log, run_log_error) = closing.finish(footer);
     Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PieceCounts;
 use crate::record::is_default;
-use crate::{ArrivalClock, JsonObject, RequestKey, Stamp};
+use crate::{JsonObject, RequestKey, Stamp};
 
 /// The first line of a log: what was planned, by which program, on which machine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -118,10 +118,6 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
-    /// By whose clock the arrivals of the measurement are known: the weakest of all requests that
-    /// got an answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrival_clock: Option<ArrivalClock>,
     /// What the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,

@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// The largest share of the time for which a thread had to wait for a core, if that is known.
-    pub(super) fn longest_run_delay(&self) -> Option<f64> {
+    pub fn longest_run_delay(&self) -> Option<f64> {
         self.shards.iter().filter_map(|shard| shard.run_delay_share).max_by(f64::total_cmp)
     }
 }

@@ -169,7 +169,12 @@ fn little(audit: &Audit) -> Option<String> {
 fn lagging(audit: &Audit) -> Option<String> {
     let is_exact = audit.reading.answered_by_kernel_bound == 0;
     let (share, lag) = Lag::of(&audit.reading).filter(|_| is_exact)?.in_words();
-    (share >= limits::LAG).then(|| format!("{lag}, and the kernel's stamps took it out"))
+    // The stamp of pieces that lay unread is that of the last: the first lay longer.
+    let cure = match shared(audit) {
+        None => ", and the kernel's stamps took it out",
+        Some(_) => ", at least",
+    };
+    (share >= limits::LAG).then(|| format!("{lag}{cure}"))
 }
 
 fn prompt(audit: &Audit) -> Option<String> {

@@ -65,18 +65,13 @@ fn sending(table: &mut Table, sending: &Sending) {
     let late = sending.late_share().map_or_else(|| "-".to_owned(), percent);
     let (judged, limit) = (sending.judged, milliseconds(sending.late_from_us));
     table.row("late sends", format!("{late} of {judged} by more than {limit}"));
-    let rates = [sending.offered_per_s, sending.let_through_per_s, sending.achieved_per_s];
-    let [offered, let_through, achieved] = rates.map(number);
-    table.row(
-        "requests/s",
-        format!("{offered} offered, {let_through} let through, {achieved} achieved"),
-    );
     if let Some(gate) = &sending.gate {
-        let longest = gate
-            .wait
-            .max_us
-            .map_or_else(String::new, |longest| format!(", at most {}", milliseconds(longest)));
-        table.row("blocked by gate", format!("{} of {}{longest}", gate.blocked, sending.sent));
+        let longest = gate.wait.max_us.map(milliseconds);
+        let longest =
+            longest.map_or_else(String::new, |longest| format!(", for at most {longest}"));
+        let (all, through) = (sending.sent, unit(sending.let_through_per_s, "/s"));
+        let blocked = format!("{} of {all}{longest}; let through {through}", gate.blocked);
+        table.row("blocked by gate", blocked);
     }
 }
 
@@ -104,14 +99,13 @@ fn machine(table: &mut Table, machine: &Machine) {
         }
         count => format!("{count} threads, the busiest {} of its core", percent(busiest)),
     };
-    table.row("client CPU", cpu);
-    table.row("kept from it", kept_from_it(machine));
+    paragraph(table, "client CPU", &cpu);
+    paragraph(table, "kept from it", &kept_from_it(machine));
 }
 
 /// What is not known is left out; the list above says so.
 fn kept_from_it(machine: &Machine) -> String {
-    let delays = machine.shards.iter().filter_map(|shard| shard.run_delay_share);
-    let delay = delays.max_by(f64::total_cmp);
+    let delay = machine.longest_run_delay();
     let switches = machine.shards.iter().filter_map(|shard| shard.involuntary_switches);
     let parts = [
         delay.map(|share| format!("{} waiting for a core", percent(share))),

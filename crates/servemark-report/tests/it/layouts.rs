@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use servemark_core::{
     Arrival, ArrivalClock, ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase,
-    Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp,
-    Truth, Usage,
+    Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, ShardCost, Sink,
+    SocketFacts, Stamp, Truth, Usage,
 };
 use servemark_metrics::{Audit, BeyondBudget, MetricPolicy, Metrics, SampleBudget, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
@@ -127,6 +127,25 @@ fn hopeless() -> RunLog {
     RunLog::new(header(facts), failures.collect(), Some(footer))
 }
 
+/// A run whose client had other things to do, on a machine that tells of it.
+fn starved() -> RunLog {
+    let starve = |mut record: RequestRecord| {
+        record.socket = Some(SocketFacts::default());
+        record.granted = Some(record.scheduled + Duration::from_millis(7));
+        record.sent = record.granted.map(|granted| granted + Duration::from_millis(9));
+        record
+    };
+    let mut footer = footer();
+    let mut cost = ClientCost::new(900_000_000, 1_136_080_000);
+    (cost.steal_ns, cost.log_wait_ns) = (Some(120_000_000), 23_000_000);
+    let mut shard = ShardCost::default();
+    (shard.cpu_ns, shard.involuntary_switches) = (450_000_000, 1_234);
+    shard.run_delay_ns = Some(654_000_000);
+    cost.shards = vec![shard; 2];
+    footer.client = Some(cost);
+    RunLog::new(header(facts()), (0..12).map(answer).map(starve).collect(), Some(footer))
+}
+
 /// The lines of a table from one that begins so to the end of its section.
 fn section(table: &str, title: &str) -> String {
     let lines = table.lines().skip_while(|line| !line.starts_with(title));
@@ -212,8 +231,7 @@ fn our_table_of_a_finished_run() {
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
       pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
       late sends        0.0 % of 12 by more than 1.00 ms
-      requests/s        10.00 offered, 10.00 let through, 10.00 achieved
-      blocked by gate   0 of 12
+      blocked by gate   0 of 12; let through 10.00 /s
       client CPU        1.3 % of one core
       kept from it      0.0 % waiting for the run log
       Little's law      0.356 in flight; throughput x latency is 0.367 (+3.3 %)
@@ -297,8 +315,30 @@ fn our_table_of_a_run_in_which_nothing_worked_shows_no_latency() {
 }
 
 #[test]
+fn our_table_tells_what_kept_the_client_from_its_work() {
+    insta::assert_snapshot!(section(&native(&starved()), "Client audit"), @r"
+    Client audit
+      verdict           client-limited
+                        100.0 % of the sends were more than 1.00 ms late
+                        shard 2 ran, or waited for a core, for 97.2 % of the time
+                        it waited for the writer of the run log for 1.0 % of the time
+                        the hypervisor took 5.3 % of the machine's time, its kernel's stamps included
+      arrivals by       the kernel's stamps
+      p99 gap           5.00 ms; by the client's own clock 5.00 ms
+      pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
+      late sends        100.0 % of 12 by more than 1.00 ms
+      blocked by gate   12 of 12, for at most 7.00 ms; let through 10.00 /s
+      network           shortest round trip -, 0 sent again, 0 out of order
+      client CPU        39.6 %, 39.6 % of a core each
+      kept from it      57.6 % waiting for a core, 2468 times displaced, 5.3 % stolen, 1.0 % waiting for
+                        the run log
+      Little's law      0.197 in flight; throughput x latency is 0.202 (+2.2 %)
+    ");
+}
+
+#[test]
 fn our_table_fits_a_hundred_columns() {
-    let wide = [finished(), killed(), hopeless()].map(|log| native(&log)).concat();
+    let wide = [finished(), killed(), hopeless(), starved()].map(|log| native(&log)).concat();
     assert_eq!(wide.lines().find(|line| line.chars().count() > 100), None);
 }
 
@@ -427,6 +467,8 @@ fn our_document_has_the_run_and_every_number() {
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["run"]["model"], "Qwen/Qwen2.5-7B-Instruct");
     assert_eq!(document["metrics"]["requests"]["failed"], 2);
+    assert_eq!(document["audit"]["verdict"], "clean");
+    assert_eq!(document["audit"]["reading"]["lag"]["p99_us"], 20.0);
     let p99 = &document["metrics"]["latencies"]["ttft"]["percentiles"][3];
     assert_eq!(*p99, serde_json::json!({"percent": 99.0, "missing_samples": 90}));
     assert_eq!(document["metrics"]["truth"]["requests"], 10);

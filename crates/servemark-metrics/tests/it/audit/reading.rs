@@ -73,6 +73,10 @@ fn pieces_that_lay_unread_in_segments_of_their_own_are_the_clients_fault() {
     sharing(39, 150, Some(6)).is(Verdict::Corrected, "");
     sharing(40, 150, Some(6)).is(Verdict::Suspect, "1.0 % of the pieces lay unread");
     assert_eq!(sharing(40, 150, Some(6)).audit().reading.shared.by_client, 40);
+    sharing(40, 150, Some(6)).is(
+        Verdict::Suspect,
+        "the p99 lag of 150 us is 1.5 % of the median gap between reads of 10.00 ms, at least",
+    );
 }
 
 #[test]
