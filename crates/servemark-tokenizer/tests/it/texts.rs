@@ -1,8 +1,9 @@
 //! Ids, texts and rendered conversations.
 
 use servemark_core::{JsonObject, SpecialTokens, Tokenizer};
+use servemark_tokenizer::HfTokenizer;
 
-use crate::{BOTCHAN, GPT2, MISTRAL, QWEN, tokenizer};
+use crate::{BOTCHAN, GPT2, MISTRAL, QWEN, folder, tokenizer};
 
 const ASCII: &str = "Hello, world! It's 3.14 €  and   spaces";
 const SCRIPTS: &str = "日本語 🚀\n\ttab";
@@ -143,4 +144,19 @@ fn tool_calls_render_as_in_transformers() {
          <|im_start|>user\n<tool_response>\n{}\n</tool_response><|im_end|>\n\
          <|im_start|>assistant\n",
     );
+}
+
+#[test]
+fn a_tokenizer_that_is_made_to_decode_is_no_other() {
+    for name in [GPT2, MISTRAL, QWEN, BOTCHAN] {
+        let (made, whole) = (HfTokenizer::load_to_decode(&folder(name)).unwrap(), tokenizer(name));
+        assert_eq!(made.vocab_size(), whole.vocab_size(), "{name}");
+        assert_eq!(made.token_ids(), whole.token_ids(), "{name}");
+        assert_eq!(made.special_ids(), whole.special_ids(), "{name}");
+        assert_eq!(made.special_tokens_added(), whole.special_tokens_added(), "{name}");
+        assert_eq!(made.image_token_id(), whole.image_token_id(), "{name}");
+        let ids = whole.encode("Möchten Sie 12 Brötchen?", SpecialTokens::Add).unwrap();
+        assert_eq!(made.decode(&ids).unwrap(), whole.decode(&ids).unwrap(), "{name}");
+        assert_eq!(made.encode("Möchten Sie 12 Brötchen?", SpecialTokens::Add).unwrap(), ids);
+    }
 }
