@@ -77,11 +77,13 @@ impl Journal {
         room: Room,
     ) -> Result<Self, ExecuteError> {
         let file = path.map(|path| RunLogWriter::create(path, &header)).transpose()?;
+        // What goes into a pipe cannot be read again.
+        let texts = if path.is_some_and(Path::is_file) { room.texts } else { usize::MAX };
         let ((desk, inbox), backlog) = (channel(), Arc::new(Backlog::new(room.unwritten)));
         let correspondent = Correspondent { desk, backlog: Arc::clone(&backlog), live };
         let clerk = Builder::new()
             .name("run-log".to_owned())
-            .spawn(move || keep(&inbox, &backlog, file, room.texts))
+            .spawn(move || keep(&inbox, &backlog, file, texts))
             .map_err(ExecuteError::Machine)?;
         Ok(Self { header, clerk, correspondent, path: path.map(Path::to_owned) })
     }
@@ -248,7 +250,7 @@ mod tests {
         });
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let most = NonZeroU64::new(256 << 10).unwrap();
-        let room = Room { unwritten: most, texts: usize::MAX };
+        let room = Room { unwritten: most, texts: 0 };
         let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
         let observer = journal.observer();
         let backlog = observer.backlog().unwrap();
@@ -260,7 +262,7 @@ mod tests {
         let_it_read.send(()).unwrap();
         drop(observer);
         let closing = journal.close();
-        assert_eq!(closing.records.len(), 40);
+        assert_eq!((closing.records.len(), &closing.texts_left), (40, &(0..0)));
         drop(closing);
         assert_eq!(reader.join().unwrap(), 40);
     }
