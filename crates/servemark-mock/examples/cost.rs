@@ -1,6 +1,6 @@
-//! What a chunk costs the server and how late it is: `cost [STREAMS] [CHUNKS] [ITL_MS]`.
+//! What a chunk costs the server: `cost [STREAMS] [CHUNKS] [ITL_MS] [PIECES_PER_WRITE] [THREADS]`.
 //!
-//! The CPU time is the server thread's own, requests included; lateness is the truth log's.
+//! The CPU time is that of the server's threads, requests included.
 
 #![expect(clippy::print_stdout, reason = "a program that measures and says what it saw")]
 
@@ -17,9 +17,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let mut next = |default| arguments.next().unwrap_or(Ok(default));
     let (streams, chunks, itl_ms) = (next(1000)?, next(250)?, next(20)?);
+    let (pieces, threads) = (next(1)?, next(1)?);
     // A jitter of one interval spreads the streams evenly over it.
     let mut spec = MockSpec::new(Duration::from_secs(1), Duration::from_millis(itl_ms));
     spec.jitter = spec.itl;
+    spec.pieces_per_write = u32::try_from(pieces)?.try_into()?;
+    spec.threads = usize::try_from(threads)?.try_into()?;
     let server = MockServer::start(spec.clone())?;
     let before = server.cpu_time().unwrap_or_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;

@@ -41,7 +41,7 @@ impl Head {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.0.lines().skip(1).find_map(|line| value_of(line, name))
     }
 
     pub(crate) fn keep_alive(&self) -> KeepAlive {
@@ -72,6 +72,13 @@ impl Head {
     fn wants_continue(&self) -> bool {
         self.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue"))
     }
+}
+
+/// The value that a line gives to this name. Only the name's own place is looked at.
+fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (known, rest) = line.split_at_checked(name.len())?;
+    let value = rest.strip_prefix(':')?;
+    known.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
 /// What the bytes so far amount to.
