@@ -43,8 +43,9 @@ pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use policy::{
-    Counted, DurationRule, EmptySample, ItlRule, MetricPolicy, MissingTtft, Origin, OutputEvents,
-    PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
+    Counted, DurationRule, EmptySample, EndRule, ItlRule, MetricPolicy, MissingTtft, Origin,
+    OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules, TokenSource,
+    TpotRule,
 };
 pub use score::RequestScore;
 pub use sessions::{SessionMetrics, TurnMetrics};

@@ -75,7 +75,7 @@ impl Metrics {
     /// The same from requests that were scored already, one for each of the log's measurement.
     pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let duration_s = duration_s(log, policy.duration);
-        let tokens = TokenTotals::of(log, scores);
+        let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
         Self {
@@ -216,7 +216,7 @@ impl Latencies {
             ttft: or_zero(&ttft, policy).with_interval(&ttft),
             tpot: or_zero(&tpot, policy).with_interval(&tpot),
             itl: zero_if_empty(Summary::of_values(itl, policy), policy),
-            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
+            e2el: e2el_or_zero(&e2el, policy).with_interval(&e2el),
         }
     }
 }
@@ -258,9 +258,17 @@ fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
     zero_if_empty(Summary::of(sample, policy), policy)
 }
 
+/// A server that answered nothing did not answer in no time, but for a peer that says so.
+fn e2el_or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
+    match policy.empty {
+        EmptySample::Zero => or_zero(sample, policy),
+        _ => Summary::of(sample, policy),
+    }
+}
+
 fn zero_if_empty(summary: Summary, policy: &MetricPolicy) -> Summary {
     match policy.empty {
-        EmptySample::ZeroButE2el if summary.samples == 0 => {
+        EmptySample::Zero | EmptySample::ZeroButE2el if summary.samples == 0 => {
             Summary { samples: 0, ..Summary::of(&[0.0], policy) }
         }
         _ => summary,

@@ -3,9 +3,12 @@
 //! A policy is a value. Code asks what a field says and never whose policy it is; the route-dependent
 //! definitions of SGLang are three [`StreamRules`] keyed on the path that the run used.
 
+mod vllm;
+
 use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
+pub use self::vllm::{EndRule, PromptTokenRule};
 use crate::{ConcurrencyRatio, SampleBudget, Slo};
 
 /// Whose definitions to score by.
@@ -26,6 +29,12 @@ pub struct MetricPolicy {
     pub tpot: TpotRule,
     /// From which instant TTFT and E2E latency count.
     pub origin: Origin,
+    /// To which instant E2E latency counts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub end: EndRule,
+    /// Who counts the tokens of prompts.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub prompt_tokens: PromptTokenRule,
     /// Whose latencies are in the samples.
     pub latencies_of: Counted,
     /// Who is in flight, for the mean and the peak concurrency.
@@ -74,6 +83,8 @@ impl MetricPolicy {
             missing_ttft: MissingTtft::Zero,
             tpot: TpotRule::LatencyAfterFirst,
             origin: Origin::Sent,
+            end: EndRule::default(),
+            prompt_tokens: PromptTokenRule::default(),
             latencies_of: Counted::Successes,
             in_flight_of: Counted::Successes,
             duration: DurationRule::FirstDueToEnd,
@@ -105,6 +116,8 @@ impl MetricPolicy {
             missing_ttft: MissingTtft::Absent,
             tpot: TpotRule::FirstToLastToken,
             origin: Origin::Sent,
+            end: EndRule::default(),
+            prompt_tokens: PromptTokenRule::default(),
             latencies_of: Counted::Successes,
             in_flight_of: Counted::All,
             duration: DurationRule::FirstDueToEnd,
@@ -325,11 +338,13 @@ pub enum SampleSize {
 pub enum EmptySample {
     /// Nothing.
     Absent,
+    /// Zeros.
+    Zero,
     /// Zeros, except for the E2E latency, which is absent: a server that answered nothing did not
     /// answer in no time.
     ZeroButE2el,
 }
 
-fn is_default(budget: &SampleBudget) -> bool {
-    *budget == SampleBudget::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -7,7 +7,9 @@ use servemark_core::{Planned, RequestKey, RequestRecord, Retokenized, RunLog, St
 
 use crate::events::Events;
 use crate::gaps::{Gaps, GapsIter};
-use crate::policy::{MetricPolicy, MissingTtft, Origin, StreamRules, TokenSource, TpotRule};
+use crate::policy::{
+    EndRule, MetricPolicy, MissingTtft, Origin, StreamRules, TokenSource, TpotRule,
+};
 
 /// One request as a policy reads it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +130,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
             ttft_s: self.ttft(first, origin),
-            latency_s: seconds_between(origin, record.ended),
+            latency_s: seconds_between(origin, self.end(record, last)),
             speculative_itl_s: speculative.map(|rule| Gaps::between(events.clone(), rule)),
             itl_s: Gaps::between(events, self.rules.itl),
             decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
@@ -143,6 +145,13 @@ impl<'a, 'p> Reader<'a, 'p> {
         match self.policy.origin {
             Origin::Scheduled => record.scheduled,
             Origin::Sent => record.started(),
+        }
+    }
+
+    fn end(&self, record: &RequestRecord, last: Option<Stamp>) -> Stamp {
+        match self.policy.end {
+            EndRule::Answer => record.ended,
+            EndRule::LastOutput => last.unwrap_or(record.ended),
         }
     }
 

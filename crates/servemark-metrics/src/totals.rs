@@ -6,14 +6,13 @@ use serde::Serialize;
 use servemark_core::{PieceCounts, RequestKey, RequestRecord, RunLog};
 
 use crate::RequestScore;
-use crate::policy::TokenSource;
+use crate::policy::{MetricPolicy, PromptTokenRule, TokenSource};
 
 /// Tokens of the requests that ended well.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TokenTotals {
-    /// Prompt tokens as the data set planned them; in a run with sessions of several
-    /// turns, whose prompts hold the answers before, as the server counted them.
+    /// Prompt tokens, counted by whom the policy says.
     pub input: u64,
     /// The part of them that is text.
     pub input_text: u64,
@@ -32,10 +31,10 @@ pub struct TokenTotals {
 }
 
 impl TokenTotals {
-    pub(crate) fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Self {
+    pub(crate) fn of(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let successes = || scores.iter().filter(|score| score.success);
         let sum = |tokens: Count| successes().map(|score| u64::from(tokens(score))).sum::<u64>();
-        let (input, text) = input(log);
+        let (input, text) = input(log, policy.prompt_tokens);
         Self {
             input: sum(input),
             input_text: sum(text),
@@ -51,10 +50,10 @@ impl TokenTotals {
 
 type Count = fn(&RequestScore<'_>) -> u32;
 
-/// Who counts the prompts, and their text: the data set; in a run with conversations, whose prompts
-/// hold the answers before, the server.
-fn input(log: &RunLog) -> (Count, Count) {
-    if log.measured().any(RequestRecord::is_of_conversation) {
+/// Who counts the prompts, and their text.
+fn input(log: &RunLog, rule: PromptTokenRule) -> (Count, Count) {
+    let by_server = rule == PromptTokenRule::Server;
+    if by_server || log.measured().any(RequestRecord::is_of_conversation) {
         let text: Count = |score| score.prompt_tokens.saturating_sub(score.planned.vision_tokens);
         (|score| score.prompt_tokens, text)
     } else {

@@ -1,4 +1,4 @@
-//! Whole runs: against what SGLang 0.5.23 made of them, and by our own definitions.
+//! Whole runs: against what SGLang 0.5.23 and vLLM 0.33.0 made of them, and by our own definitions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,3 +7,4 @@ mod golden;
 mod peer;
 mod policies;
 mod steady_state;
+mod vllm;
