@@ -33,7 +33,10 @@ const RUN: [&str; 13] = [
 #[test]
 fn a_run_is_scored_again_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    for more in [&[][..], &["--goodput", "ttft:1", "tpot:50", "--layout", "sglang"]] {
+    let slos = ["--goodput", "ttft:1", "tpot:50", "--layout", "sglang"];
+    // What each answer said is shown too, and so read again.
+    let requests = ["--print-requests", "--backend", "sglang-oai-chat"];
+    for more in [&[][..], &slos, &requests] {
         let run = servemark(&folder, &[&RUN[..], more].concat());
         assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
         let score = servemark(&folder, &["score", "run.jsonl"]);
