@@ -114,8 +114,11 @@ impl Experiment for ExchangeLoad {
     }
 
     fn lasts(&self, reader: Reader) -> Duration {
-        let each = if matches!(reader, Reader::Program(_)) { PROGRAM_EACH } else { EACH };
-        SETTING_UP + each * self.requests as u32
+        let (starting, chunk) = match reader {
+            Reader::Program(program) => program.takes(),
+            _ => (SETTING_UP, Duration::ZERO),
+        };
+        starting + (EACH + chunk * PROGRAM_REQUEST) * self.requests as u32
     }
 
     fn workload(&self, program: Program) -> Option<Workload> {
@@ -170,7 +173,8 @@ pub(super) fn busy(records: &[RequestRecord], requests: usize) -> anyhow::Result
 
 /// What a request takes of both sides, one after the other; generous.
 const EACH: Duration = Duration::from_micros(40);
-const PROGRAM_EACH: Duration = Duration::from_micros(400);
+/// What a request takes of a program, in chunks.
+const PROGRAM_REQUEST: u32 = 10;
 const SETTING_UP: Duration = Duration::from_millis(300);
 
 #[cfg(test)]

@@ -164,12 +164,13 @@ impl Experiment for StreamLoad {
     }
 
     fn lasts(&self, reader: Reader) -> Duration {
-        let of_program = matches!(reader, Reader::Program(_));
         let server = if self.merged > 1 { MERGED_CHUNK } else { CHUNK };
-        let chunk = if of_program { server.max(PROGRAM_CHUNK) } else { server };
-        let stream = self.ttft + (self.itl * self.tokens).max(chunk * self.chunks() as u32);
-        let starting = if of_program { PROGRAM } else { SETTING_UP };
-        stream + starting + STREAM * self.streams as u32
+        let (starting, chunk) = match reader {
+            Reader::Program(program) => program.takes(),
+            _ => (SETTING_UP, server),
+        };
+        let chunks = server.max(chunk) * self.chunks() as u32;
+        starting + self.ttft + (self.itl * self.tokens).max(chunks) + STREAM * self.streams as u32
     }
 
     fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<StreamFigures>> {
@@ -211,9 +212,6 @@ const MERGED_CHUNK: Duration = Duration::from_nanos(700);
 
 /// Starting a server, and making figures.
 const SETTING_UP: Duration = Duration::from_millis(250);
-/// What programs take for a chunk, and for starting and ending; generous.
-const PROGRAM_CHUNK: Duration = Duration::from_micros(15);
-const PROGRAM: Duration = Duration::from_secs(4);
 /// Connecting one stream, and its share of the figures.
 const STREAM: Duration = Duration::from_micros(250);
 

@@ -122,8 +122,12 @@ impl Experiment for OpenLoad {
         &[Reader::Chat]
     }
 
-    fn lasts(&self, _reader: Reader) -> Duration {
-        Duration::from_secs_f64(self.requests as f64 / self.per_second) + SETTING_UP
+    fn lasts(&self, reader: Reader) -> Duration {
+        let starting = match reader {
+            Reader::Program(program) => program.takes().0,
+            _ => SETTING_UP,
+        };
+        starting + Duration::from_secs_f64(self.requests as f64 / self.per_second)
     }
 
     fn workload(&self, _program: Program) -> Option<Workload> {

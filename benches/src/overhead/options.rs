@@ -96,7 +96,7 @@ impl Options {
         };
         let hog = paced(self.with_hog()).starting(Start::Staggered).with_hog();
         let flood = |longer: u32, merged| StreamLoad::flood(self.tokens * longer, merged);
-        let last = [hog, flood(10, 1), flood(100, MERGED)];
+        let last = [hog, flood(10, 1), flood(40, MERGED)];
         self.streams.iter().flat_map(starts).chain(last).collect()
     }
 
@@ -212,7 +212,7 @@ const SHORTEST: Duration = Duration::from_millis(20);
 /// Events in one write of a server that has many to send.
 const MERGED: u32 = 64;
 
-/// A merged flood has a hundred times as many.
+/// A merged flood has forty times as many.
 const MOST_TOKENS: u32 = 100_000;
 
 const USAGE: &str = "overhead [--streams 1,64,256,1000,4000] [--ttft-ms 200] [--itl-ms 20] \

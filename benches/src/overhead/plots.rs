@@ -96,6 +96,8 @@ impl Plot {
         let points: Vec<Vec<Point>> = lines.iter().map(|line| line.points(self.of)).collect();
         let all = || points.iter().flatten();
         let streams = range(all().map(|(streams, _)| *streams));
+        // The key has its place to the right of the lines.
+        let streams = streams.start..streams.end * 12.0;
         let figures = range(all().flat_map(|(_, spread)| *spread));
         let area = SVGBackend::new(path, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
@@ -103,7 +105,8 @@ impl Plot {
         builder.caption(self.title, ("sans-serif", 20)).margin(12);
         builder.x_label_area_size(42).y_label_area_size(64);
         let mut chart = builder.build_cartesian_2d(streams.log_scale(), figures.log_scale())?;
-        chart.configure_mesh().x_desc("streams").draw()?;
+        let mut mesh = chart.configure_mesh();
+        mesh.x_desc("streams").x_labels(5).disable_x_mesh().light_line_style(TRANSPARENT).draw()?;
         for (number, (line, points)) in lines.iter().zip(&points).enumerate() {
             let style = Palette99::pick(number).stroke_width(2);
             let medians = points.iter().map(|(streams, spread)| (*streams, spread[1]));
@@ -118,7 +121,7 @@ impl Plot {
             chart.draw_series(spreads)?;
         }
         let mut key = chart.configure_series_labels();
-        key.position(SeriesLabelPosition::UpperLeft).border_style(BLACK);
+        key.position(SeriesLabelPosition::MiddleRight).border_style(BLACK);
         key.background_style(WHITE.mix(0.8)).draw()?;
         Ok(area.present()?)
     }

@@ -54,6 +54,16 @@ impl Program {
         }
     }
 
+    /// About how long it takes to start and to end, and for a chunk; generous.
+    pub(super) fn takes(self) -> (Duration, Duration) {
+        let (seconds, micros) = match self {
+            Self::Servemark => (1, 4),
+            Self::SglangRust | Self::VllmRust => (2, 15),
+            Self::SglangPython | Self::VllmPython => (5, 30),
+        };
+        (Duration::from_secs(seconds), Duration::from_micros(micros))
+    }
+
     /// Whether it can send that. SGLang's client in Rust knows no embeddings, and ours has another
     /// program for them.
     pub(super) fn can(self, workload: &Workload) -> bool {

@@ -56,8 +56,8 @@ impl Experiment for StartUp {
 
     fn lasts(&self, reader: Reader) -> Duration {
         match reader {
-            Reader::Program(Program::Servemark) => Duration::from_secs(2),
-            _ => Duration::from_secs(15),
+            Reader::Program(program) => program.takes().0 * 3,
+            _ => Duration::ZERO,
         }
     }
 
