@@ -43,6 +43,7 @@ fn a_run_is_scored_again_to_the_same_bytes() {
         assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
         assert!(run.stdout.len() > 1_000);
         assert_eq!(text(&score.stdout), text(&run.stdout));
+        assert!(!text(&score.stderr).contains("another audit"), "{}", text(&score.stderr));
     }
 }
 
