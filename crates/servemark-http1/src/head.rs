@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use http::{HeaderMap, StatusCode, Version};
 use httparse::{ParserConfig, Response, Status};
@@ -40,7 +41,7 @@ impl Head {
             .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
             .map_err(|_| Malformed::new("the head of the answer is not HTTP"))?;
         match parsed {
-            Status::Complete(length) => Ok(Some((Self::of(&response)?, length))),
+            Status::Complete(length) => Ok(Some((Self::of(&response, &bytes[..length])?, length))),
             Status::Partial if bytes.len() > LONGEST => {
                 Err(Malformed::new("the head of the answer does not end"))
             }
@@ -48,14 +49,17 @@ impl Head {
         }
     }
 
-    fn of(response: &Response<'_, '_>) -> Result<Self, Malformed> {
+    /// The values share one copy of the head.
+    fn of(response: &Response<'_, '_>, head: &[u8]) -> Result<Self, Malformed> {
         let bad = || Malformed::new("the head of the answer is not HTTP");
+        let copy = Bytes::copy_from_slice(head);
         let version = if response.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
         let status = StatusCode::from_u16(response.code.unwrap_or_default()).map_err(|_| bad())?;
         let mut headers = HeaderMap::with_capacity(response.headers.len());
         for header in &*response.headers {
             let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| bad())?;
-            headers.append(name, HeaderValue::from_bytes(header.value).map_err(|_| bad())?);
+            let value = HeaderValue::from_maybe_shared(within(&copy, head, header.value));
+            headers.append(name, value.map_err(|_| bad())?);
         }
         Ok(Self { version, status, headers })
     }
@@ -113,6 +117,15 @@ impl Head {
             .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
             .map(<[u8]>::trim_ascii)
     }
+}
+
+/// A part of the head, in its copy. An empty one may lie anywhere.
+fn within(copy: &Bytes, head: &[u8], part: &[u8]) -> Bytes {
+    if part.is_empty() {
+        return Bytes::new();
+    }
+    let start = part.as_ptr() as usize - head.as_ptr() as usize;
+    copy.slice(start..start + part.len())
 }
 
 /// Digits only: no sign, nothing empty, nothing that overflows.
@@ -208,6 +221,16 @@ mod tests {
         }
         let old = "HTTP/1.0 200 OK\ntransfer-encoding: chunked";
         refused(old, "HTTP/1.0 has no transfer-encoding");
+    }
+
+    #[test]
+    fn values_are_read_where_they_lie() {
+        let head = head("HTTP/1.1 200 OK\nempty:\nblank: \nx:  a b \nx: c");
+        let values = |name| -> Vec<_> {
+            head.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect()
+        };
+        assert_eq!((values("empty"), values("blank")), (vec![""], vec![""]));
+        assert_eq!(values("x"), ["a b", "c"]);
     }
 
     #[test]
