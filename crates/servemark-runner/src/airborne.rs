@@ -20,8 +20,10 @@ pub(crate) struct Airborne {
 impl Airborne {
     /// Takes a session's first step here and now, which is to write its request. A task of its own
     /// goes on from there. Where many are due at once, those under way have their turn in between.
-    pub(crate) async fn add(&mut self, flight: impl Future<Output = Vec<Outcome>> + 'static) {
-        let mut flight = Box::pin(flight);
+    pub(crate) async fn add<F>(&mut self, mut flight: Pin<Box<F>>)
+    where
+        F: Future<Output = Vec<Outcome>> + 'static,
+    {
         match poll_fn(|cx| Poll::Ready(step(flight.as_mut(), cx))).await {
             Some(Poll::Ready(outcomes)) => self.outcomes.extend(outcomes),
             Some(Poll::Pending) => drop(self.tasks.spawn_local(flight)),

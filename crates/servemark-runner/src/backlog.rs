@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 /// departs: a disk that is too slow delays what is to be sent, never what is being read.
 #[derive(Debug)]
 pub struct Backlog {
-    most: u64,
+    most: AtomicU64,
     behind: AtomicU64,
     eased: Notify,
     waited_ns: AtomicU64,
@@ -24,7 +24,7 @@ impl Backlog {
     /// Nothing is behind, and fewer than `most` bytes may be.
     pub fn new(most: NonZeroU64) -> Self {
         let (behind, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { most: most.get(), behind, eased: Notify::new(), waited_ns }
+        Self { most: AtomicU64::new(most.get()), behind, eased: Notify::new(), waited_ns }
     }
 
     /// A record of so many bytes is to be kept.
@@ -34,15 +34,21 @@ impl Backlog {
 
     /// A record of so many bytes, added before, is kept.
     pub fn remove(&self, bytes: u64) {
-        let before = self.behind.fetch_sub(bytes, Relaxed);
-        if before >= self.most && before - bytes < self.most {
+        let (before, most) = (self.behind.fetch_sub(bytes, Relaxed), self.most.load(Relaxed));
+        if before >= most && before - bytes < most {
             self.eased.notify_waiters();
         }
     }
 
+    /// Nobody keeps records any more, and nobody waits for that.
+    pub fn lift(&self) {
+        self.most.store(u64::MAX, Relaxed);
+        self.eased.notify_waiters();
+    }
+
     /// Whether no request may depart.
     pub fn is_full(&self) -> bool {
-        self.behind.load(Relaxed) >= self.most
+        self.behind.load(Relaxed) >= self.most.load(Relaxed)
     }
 
     /// How long requests waited for it, all of them together.

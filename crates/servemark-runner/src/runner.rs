@@ -180,7 +180,7 @@ impl<P: Pacer> Runner<P> {
             let granted = self.now();
             let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
-            airborne.add(Rc::clone(&flight).fly(departure)).await;
+            airborne.add(Box::pin(Rc::clone(&flight).fly(departure))).await;
         }
         airborne.landed().await
     }

@@ -137,6 +137,7 @@ fn keep(
     mut room: usize,
 ) -> Kept {
     let mut kept = Kept { records: Vec::new(), texts_left: 0..0, file: file.map(Ok) };
+    let _lift = Lift(backlog);
     for mut record in inbox {
         let is_on_disk = kept.write(&record);
         backlog.remove(weight(&record));
@@ -148,6 +149,15 @@ fn keep(
         kept.records.push(record);
     }
     kept
+}
+
+/// Should the clerk die, no request waits for it: [`Journal::close`] says so then.
+struct Lift<'a>(&'a Backlog);
+
+impl Drop for Lift<'_> {
+    fn drop(&mut self) {
+        self.0.lift();
+    }
 }
 
 impl Kept {

@@ -76,4 +76,7 @@ fn it_is_full_from_its_limit_on() {
     assert!(backlog.is_full());
     backlog.remove(1);
     assert!(!backlog.is_full());
+    backlog.add(1);
+    backlog.lift();
+    assert!(!backlog.is_full());
 }
