@@ -11,6 +11,7 @@ mod native;
 mod plot;
 mod sglang;
 mod table;
+mod vllm;
 
 pub use embedding::{EmbeddingTable, GridFormat, write_grid};
 pub use file_name::ResultFileName;
@@ -18,3 +19,4 @@ pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};
 pub use plot::ThroughputPlots;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
+pub use vllm::{VllmMetric, VllmTable};

@@ -8,3 +8,4 @@ mod peer;
 mod policies;
 mod steady_state;
 mod vllm;
+mod vllm_golden;

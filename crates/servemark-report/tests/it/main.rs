@@ -1,4 +1,4 @@
-//! Whole reports: SGLang's against the recorded ones, and what a person reads of both layouts.
+//! Whole reports: SGLang's and vLLM's against the recorded ones, and what a person reads of both layouts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,6 +10,9 @@ mod peer;
 mod plots;
 mod requests;
 mod server_figures;
+mod vllm;
+#[path = "../../../servemark-metrics/tests/it/vllm_golden.rs"]
+mod vllm_golden;
 
 use servemark_report::{Report, ReportFormat};
 
