@@ -207,15 +207,20 @@ impl EventLoop {
                 }
                 Ok(Next::Wait)
             }
-            Stage::Idle => match connection.next_request(&mut self.read)? {
-                Incoming::End => Ok(Next::Close),
-                Incoming::Nothing => Ok(Next::Wait),
-                Incoming::Request(request, reception) => {
-                    let reply = self.site.reply_to(request, reception);
-                    self.answer(slot, reply)?;
-                    Ok(Next::Go)
-                }
-            },
+            Stage::Idle => self.take_request(slot),
+        }
+    }
+
+    fn take_request(&mut self, slot: usize) -> io::Result<Next> {
+        let Some(connection) = self.connections.get(slot) else { return Ok(Next::Wait) };
+        match connection.next_request(&mut self.read)? {
+            Incoming::End => Ok(Next::Close),
+            Incoming::Nothing => Ok(Next::Wait),
+            Incoming::Request(request, reception) => {
+                let reply = self.site.reply_to(request, reception);
+                self.answer(slot, reply)?;
+                Ok(Next::Go)
+            }
         }
     }
 
