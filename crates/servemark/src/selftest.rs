@@ -91,7 +91,7 @@ impl Placement {
 impl Selftest {
     /// What later runs should know of the machine.
     pub fn figures(&self) -> Figures {
-        Figures::new(self.paced.per_core_and_second(), self.requests.per_second)
+        Figures::new(self.paced.per_core_and_second(), self.requests.per_core_and_second())
     }
 
     /// The whole of it as a document of JSON. Its `Display` is the table.

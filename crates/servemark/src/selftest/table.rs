@@ -47,7 +47,7 @@ impl Selftest {
             ("a piece that comes without a pause", cost(&self.flood)),
             ("  pieces per core and second", whole(self.flood.per_core_and_second())),
             ("a request for one token", cost(&self.requests)),
-            ("  requests per second on one core", whole(self.requests.per_second)),
+            ("  requests per core and second", whole(self.requests.per_core_and_second())),
         ]
     }
 

@@ -52,7 +52,8 @@ fn a_machine_is_tested_and_its_figures_are_kept() {
 
     let cache = tempfile::tempdir().unwrap();
     let file = found.keep(cache.path()).unwrap();
-    assert_eq!(json(&file)["figures"]["requests_per_second"], found.requests.per_second);
+    let figures = &json(&file)["figures"];
+    assert_eq!(figures["requests_per_second"], found.requests.per_core_and_second());
 }
 
 #[test]
