@@ -66,6 +66,22 @@ mod tests {
     }
 
     #[track_caller]
+    fn is_read(text: &str, first_ms: f64) {
+        let reported = Reported::parse(text).unwrap();
+        assert_eq!((reported.ttfts.len(), reported.gaps.len()), (2, 4));
+        assert!((reported.ttfts[0] - first_ms).abs() < 1e-3, "{reported:?}");
+    }
+
+    /// Two streams of three chunks, TTFT 5 ms, as each client wrote them down.
+    #[test]
+    fn every_client_is_read() {
+        is_read(include_str!("../../../tests/reported/sglang-python.jsonl"), 6.768);
+        is_read(include_str!("../../../tests/reported/sglang-rust.jsonl"), 5.303);
+        is_read(include_str!("../../../tests/reported/vllm-python.json"), 7.189);
+        is_read(include_str!("../../../tests/reported/vllm-rust.json"), 5.159);
+    }
+
+    #[track_caller]
     fn refused(text: &str, message: &str) {
         assert_eq!(Reported::parse(text).unwrap_err().to_string(), message);
     }
