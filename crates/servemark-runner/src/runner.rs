@@ -8,7 +8,6 @@ use std::time::Duration;
 use servemark_core::{Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
-use tokio::task::LocalSet;
 
 use crate::airborne::Airborne;
 use crate::alarm::Alarm;
@@ -23,8 +22,8 @@ use crate::{LoadSpec, Observer, Share, Stop, StopSignal, WarmupSpec};
 
 /// Sends requests when they are due and tells an [`Observer`] what came of each.
 ///
-/// All of it happens on the thread that calls: sessions are tasks of a local set, so a stamp is
-/// never taken on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
+/// All of it happens on the thread that calls, in one task of its runtime, so a stamp is never taken
+/// on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
 /// each of several threads.
 #[derive(Debug)]
 pub struct Runner<P> {
@@ -137,14 +136,11 @@ impl<P: Pacer> Runner<P> {
         work: Work<'_, T>,
         start: Start<'_>,
     ) -> io::Result<Sent> {
-        let sending = async {
-            tokio::select! {
-                biased;
-                never = self.alarm.keep() => match never {},
-                sent = self.open(phase, work, start) => sent,
-            }
-        };
-        LocalSet::new().run_until(sending).await
+        tokio::select! {
+            biased;
+            never = self.alarm.keep() => match never {},
+            sent = self.open(phase, work, start) => sent,
+        }
     }
 
     async fn open<T: Transport>(
@@ -173,12 +169,13 @@ impl<P: Pacer> Runner<P> {
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
         let flight = Rc::new(self.flight(phase, work));
-        let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
+        let (mut airborne, mut pace) = (Airborne::new(), Pace::of(schedule, share, start));
         for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
-            let Some(pass) = self.pass(pace.wake(due)).await else { break };
+            let pass = airborne.meanwhile(self.pass(pace.wake(due))).await;
+            let Some(pass) = pass else { break };
             let granted = self.now();
-            let Some(call) = calls.next().await else { break };
+            let Some(call) = airborne.meanwhile(calls.next()).await else { break };
             let departure = Departure { index, due, pass, granted, call };
             airborne.add(Box::pin(Rc::clone(&flight).fly(departure))).await;
         }
