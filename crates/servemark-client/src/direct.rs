@@ -20,7 +20,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::failure::Lost;
 use crate::stream::Stream;
 
-/// A request as it goes over the wire.
+/// A request as it goes over the wire. Copies share its bytes.
+#[derive(Clone)]
 pub(crate) struct Encoded {
     head: Bytes,
     body: Bytes,
@@ -69,6 +70,13 @@ impl Encoded {
         Self { head: head.into(), body, asks_for }
     }
 
+    /// What is left of it behind the bytes that were `written`.
+    pub(crate) fn rest(&self, written: usize) -> [IoSlice<'_>; 2] {
+        let of_head = self.head.len().min(written);
+        let of_body = written - of_head;
+        [IoSlice::new(&self.head[of_head..]), IoSlice::new(&self.body[of_body..])]
+    }
+
     /// Writes what is left of it behind the bytes that were `written`.
     fn poll_write(
         &self,
@@ -77,10 +85,8 @@ impl Encoded {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         while *written < self.head.len() + self.body.len() {
-            let of_head = self.head.len().min(*written);
-            let of_body = *written - of_head;
-            let pieces = [IoSlice::new(&self.head[of_head..]), IoSlice::new(&self.body[of_body..])];
-            match ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &pieces))? {
+            let rest = self.rest(*written);
+            match ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 more => *written += more,
             }
@@ -98,9 +104,19 @@ impl Direct {
         Self { stream, kept: Vec::new(), body, keeps_alive: true }
     }
 
-    /// Sends a request and waits for the head of its answer.
-    pub(crate) async fn ask(&mut self, request: &Encoded) -> Result<Head, Lost> {
-        let (mut writing, mut written, asks_for) = (true, 0, request.asks_for);
+    /// The socket once more, for a write on another thread.
+    pub(crate) fn socket(&self) -> io::Result<std::net::TcpStream> {
+        self.stream.socket()
+    }
+
+    /// Sends a request, of which so much is `written` already, and waits for the head of its
+    /// answer.
+    pub(crate) async fn ask(
+        &mut self,
+        request: &Encoded,
+        mut written: usize,
+    ) -> Result<Head, Lost> {
+        let (mut writing, asks_for) = (true, request.asks_for);
         let outcome = std::future::poll_fn(|cx| {
             if writing {
                 match request.poll_write(&mut written, &mut self.stream, cx) {

@@ -65,7 +65,7 @@ impl Exchange {
             };
             observer.connected(cost);
             let since = pool.clock().now();
-            let sending = link.send(request, since, observer);
+            let sending = link.send(request, since, pool.precise(), observer);
             match watch.guard(Stage::FirstByte, since, sending).await? {
                 Sending::Answered(answered) => return Ok(Self::new(answered, link, since)),
                 Sending::NeverLeft(unsent, _)

@@ -1,5 +1,6 @@
 //! One open connection, and the sending of a request over it.
 
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -18,6 +19,7 @@ use crate::dial::dial;
 use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
 use crate::failure::Lost;
+use crate::precise::PreciseSender;
 use crate::stamp_io::Wire;
 use crate::stream::Stream;
 use crate::target::{Http1Stack, HttpVersion, Target};
@@ -77,7 +79,8 @@ impl Link {
         Ok((Self { sender, wire: dialed.wire }, dialed.cost))
     }
 
-    /// Sends a request, which is handed over at `now`, and waits for the head of its answer.
+    /// Sends a request, which is handed over at `now`, and waits for the head of its answer. One
+    /// that is not due yet is written by who is `precise`.
     ///
     /// The departure is told when this future is over, however it is over. If it is dropped, an
     /// HTTP/1.1 connection is closed and an HTTP/2 stream is reset.
@@ -85,13 +88,21 @@ impl Link {
         &mut self,
         request: WholeRequest,
         now: Stamp,
+        precise: Option<&PreciseSender>,
         observer: &mut impl Departure,
     ) -> Sending {
         match (&mut self.sender, request) {
             (Sender::Direct(direct), WholeRequest::Direct(request)) => {
                 self.wire.arm();
+                let ahead = precise.zip(observer.due().filter(|due| *due > now));
                 let _leaving = Leaving { wire: &self.wire, observer };
-                ask(direct, request, &self.wire).await
+                match ahead {
+                    None => ask(direct, request, Ok(0), &self.wire).await,
+                    Some((sender, due)) => {
+                        let begun = Box::pin(sender.write(due, direct, &request, &self.wire)).await;
+                        ask(direct, request, begun, &self.wire).await
+                    }
+                }
             }
             (Sender::Http1(sender), WholeRequest::Hyper(request)) => {
                 self.wire.arm();
@@ -212,9 +223,18 @@ async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
     }
 }
 
-/// One request over our own connection.
-async fn ask(direct: &mut Direct, request: Encoded, wire: &Wire) -> Sending {
-    match direct.ask(&request).await {
+/// One request over our own connection, of which so much is written already.
+async fn ask(
+    direct: &mut Direct,
+    request: Encoded,
+    begun: io::Result<usize>,
+    wire: &Wire,
+) -> Sending {
+    let answer = match begun {
+        Ok(written) => direct.ask(&request, written).await,
+        Err(error) => Err(error.into()),
+    };
+    match answer {
         Ok(head) => {
             let Head { status, headers, .. } = head;
             Sending::Answered(Answered { status, headers, body: None })
@@ -242,6 +262,8 @@ fn unsent(mut error: TrySendError<HyperRequest>) -> Sending {
 
 /// Who is told how a request gets on its way.
 pub(crate) trait Departure {
+    /// When the request is due, if it is due at any time.
+    fn due(&self) -> Option<Stamp>;
     /// A connection was had.
     fn connected(&mut self, cost: Connection);
     /// The request's first byte went out.
@@ -249,6 +271,10 @@ pub(crate) trait Departure {
 }
 
 impl Departure for Recorder {
+    fn due(&self) -> Option<Stamp> {
+        Some(Self::due(self))
+    }
+
     fn connected(&mut self, cost: Connection) {
         Self::connected(self, cost);
     }
@@ -263,6 +289,10 @@ impl Departure for Recorder {
 pub(crate) struct Unobserved;
 
 impl Departure for Unobserved {
+    fn due(&self) -> Option<Stamp> {
+        None
+    }
+
     fn connected(&mut self, _cost: Connection) {}
     fn sent(&mut self, _at: Stamp) {}
 }

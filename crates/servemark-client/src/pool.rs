@@ -16,6 +16,7 @@ use tokio::time::sleep_until;
 use crate::error::ClientError;
 use crate::link::Link;
 use crate::opening::Turns;
+use crate::precise::PreciseSender;
 use crate::target::{HttpVersion, Target};
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
@@ -30,6 +31,8 @@ pub(crate) struct Pool {
     turn: AtomicUsize,
     /// Whose turn it is to open a connection ahead of the first request.
     openings: Arc<Turns>,
+    /// Who writes what is handed over before it is due.
+    precise: Option<PreciseSender>,
 }
 
 /// An HTTP/1.1 connection nobody uses.
@@ -49,13 +52,25 @@ impl Pool {
 
     /// A pool of its own for another thread. Together they open connections no faster than one.
     pub(crate) fn for_shard(&self) -> Self {
-        Self::opening(Arc::clone(&self.openings), self.target.clone(), self.clock)
+        let openings = Arc::clone(&self.openings);
+        let precise = self.precise.clone();
+        Self { precise, ..Self::opening(openings, self.target.clone(), self.clock) }
+    }
+
+    /// The same pool, whose requests are written at their very instant.
+    pub(crate) fn with_precise(self, precise: PreciseSender) -> Self {
+        Self { precise: Some(precise), ..self }
+    }
+
+    /// Who writes what is handed over before it is due.
+    pub(crate) fn precise(&self) -> Option<&PreciseSender> {
+        self.precise.as_ref()
     }
 
     fn opening(openings: Arc<Turns>, target: Target, clock: MonotonicClock) -> Self {
         let shared = (0..target.http2_connections()).map(|_| tokio::sync::Mutex::default());
-        let shared = shared.collect();
-        Self { target, clock, idle: Mutex::default(), shared, turn: AtomicUsize::new(0), openings }
+        let (shared, turn) = (shared.collect(), AtomicUsize::new(0));
+        Self { target, clock, idle: Mutex::default(), shared, turn, openings, precise: None }
     }
 
     pub(crate) fn target(&self) -> &Target {

@@ -10,6 +10,7 @@
 //! several threads, it is an upper bound.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -78,7 +79,8 @@ impl Wire {
         self.first_write.load(Ordering::Relaxed) == UNWRITTEN
     }
 
-    fn written_at(&self, at: Stamp) {
+    /// The first write since [`arm`](Self::arm) was handed to the kernel at `at`.
+    pub(crate) fn written_at(&self, at: Stamp) {
         self.first_write.store(at.as_nanos(), Ordering::Relaxed);
     }
 }
@@ -114,6 +116,11 @@ impl StampIo {
     /// Whether the other side has closed it, as far as the kernel knows.
     pub(crate) fn is_closed(&self) -> bool {
         is_closed(&self.stream)
+    }
+
+    /// The socket once more, for a write on another thread.
+    pub(crate) fn socket(&self) -> io::Result<std::net::TcpStream> {
+        Ok(self.stream.as_fd().try_clone_to_owned()?.into())
     }
 
     /// What the kernel has counted since it was last asked, where it says.

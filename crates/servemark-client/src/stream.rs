@@ -1,6 +1,7 @@
 //! An open stream, encrypted or not.
 
 use std::io::{self, IoSlice};
+use std::net::TcpStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -23,6 +24,14 @@ impl Stream {
         match self {
             Self::Plain(io) => io.is_closed(),
             Self::Tls(io) => io.get_ref().0.is_closed(),
+        }
+    }
+
+    /// The socket once more, for a write on another thread, which cannot encrypt.
+    pub(crate) fn socket(&self) -> io::Result<TcpStream> {
+        match self {
+            Self::Plain(io) => io.socket(),
+            Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

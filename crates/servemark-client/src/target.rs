@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use tokio_rustls::TlsConnector;
 
 use crate::base_url::BaseUrl;
@@ -54,6 +55,40 @@ impl TargetSpec {
             ca_file: None,
         }
     }
+
+    /// Whether requests can be [sent precisely](crate::HttpTransport::with_precise_send).
+    pub fn check_precise(&self) -> Result<(), NotPrecise> {
+        match (self.http_version, self.http1_stack) {
+            _ if self.base_url.is_https() => Err(NotPrecise::Encrypted),
+            (HttpVersion::Http2, _) => Err(NotPrecise::Http2),
+            (HttpVersion::Http1, Http1Stack::Hyper) => Err(NotPrecise::Hyper),
+            (HttpVersion::Http1, Http1Stack::Direct) => Ok(()),
+        }
+    }
+}
+
+/// Why nothing can be written to a target's connections at an instant of our choice.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum NotPrecise {
+    /// What is written is encrypted when it is written.
+    #[error(
+        "--precise-send writes requests as they were encoded, and https encrypts them; ask a server \
+         over http:// or leave it out"
+    )]
+    Encrypted,
+    /// Several requests share a connection, whose writes are nobody's own.
+    #[error(
+        "--precise-send writes each request on a connection of its own, and HTTP/2 shares them; \
+         leave one of the two out"
+    )]
+    Http2,
+    /// hyper writes when it pleases.
+    #[error(
+        "--precise-send writes on connections of our own HTTP/1.1; with hyper's, which the plan asks \
+         for (http1_stack), it is not built"
+    )]
+    Hyper,
 }
 
 /// Which HTTP is spoken. Closed: HTTP/3 would be another transport.
@@ -121,6 +156,10 @@ impl Target {
     /// How long each stage of a request may take.
     pub fn timeouts(&self) -> Timeouts {
         self.shared.spec.timeouts
+    }
+
+    pub(crate) fn check_precise(&self) -> Result<(), NotPrecise> {
+        self.shared.spec.check_precise()
     }
 
     pub(crate) fn http_version(&self) -> HttpVersion {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
@@ -15,6 +16,7 @@ use crate::error::ClientError;
 use crate::exchange::Exchange;
 use crate::link::WholeRequest;
 use crate::pool::Pool;
+use crate::precise::PreciseSender;
 use crate::request;
 use crate::status::status_error;
 use crate::target::Target;
@@ -60,6 +62,17 @@ impl<B: Backend> HttpTransport<B> {
         Self { pool: self.pool.for_shard(), backend: Arc::clone(&self.backend) }
     }
 
+    /// The same transport, whose requests are written at the very instant at which they are due, by
+    /// a thread that watches the clock and takes a core for it. The transports
+    /// [for shards](Self::for_shard) that are made of it share the thread; it ends with the last.
+    ///
+    /// It fails where requests cannot be written so ([`NotPrecise`](crate::NotPrecise)), and if
+    /// there is no second core.
+    pub fn with_precise_send(self) -> Result<Self, ClientError> {
+        let precise = PreciseSender::start(self.pool.target(), self.pool.clock())?;
+        Ok(Self { pool: self.pool.with_precise(precise), ..self })
+    }
+
     /// Opens connections ahead of the first request, as fast as the target's
     /// [`OpeningSpec`](crate::OpeningSpec) allows, until so many wait. Over HTTP/2 at most as many
     /// as the target shares.
@@ -84,6 +97,10 @@ impl<B: Backend> Transport for HttpTransport<B> {
 
     fn bytes(call: &Self::Prepared) -> usize {
         call.bytes
+    }
+
+    fn head_start(&self) -> Duration {
+        self.pool.precise().map_or(Duration::ZERO, |_| PreciseSender::HEAD_START)
     }
 
     async fn execute(

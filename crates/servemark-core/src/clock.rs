@@ -3,7 +3,7 @@
 //! Clocks are read only here and in the client's stamping IO. Everything else is handed stamps,
 //! which is what lets a test run an hour's schedule in a millisecond.
 
-use std::ops::Add;
+use std::ops::{Add, Sub};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,16 @@ impl Add<Duration> for Stamp {
     fn add(self, duration: Duration) -> Self {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(nanos))
+    }
+}
+
+/// Not before the clock's start.
+impl Sub<Duration> for Stamp {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self(self.0.saturating_sub(nanos))
     }
 }
 
@@ -98,6 +108,8 @@ mod tests {
         assert_eq!(late.since(early), Duration::from_nanos(7));
         assert_eq!(early.since(late), Duration::ZERO);
         assert_eq!(early + Duration::MAX, Stamp::from_nanos(u64::MAX));
+        assert_eq!(late - Duration::from_nanos(7), early);
+        assert_eq!(early - Duration::MAX, Stamp::ZERO);
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub struct RequestRecord {
     pub arrival_clock: ArrivalClock,
     /// When it was due.
     pub scheduled: Stamp,
-    /// When the concurrency gate let it pass.
+    /// When the concurrency gate let it pass; a little before it was due where the transport has a
+    /// [head start](crate::Transport::head_start).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Stamp>,
     /// When its first byte was handed to the kernel, on an open connection.

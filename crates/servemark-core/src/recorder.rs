@@ -56,6 +56,11 @@ impl Recorder {
         self
     }
 
+    /// When the request is due.
+    pub fn due(&self) -> Stamp {
+        self.record.scheduled
+    }
+
     /// The concurrency gate let it pass.
     pub fn granted(&mut self, at: Stamp) {
         self.record.granted = Some(at);

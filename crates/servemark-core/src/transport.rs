@@ -1,5 +1,7 @@
 //! What carries a prepared request to whatever answers it.
 
+use std::time::Duration;
+
 use crate::{Finish, Recorder, RequestError, Sample};
 
 /// Carries requests: over HTTP, to an engine process, or from a script in a test.
@@ -18,6 +20,13 @@ pub trait Transport: Send + Sync + 'static {
     fn bytes(call: &Self::Prepared) -> usize {
         let _ = call;
         0
+    }
+
+    /// How long before it is due a request is handed over. A transport that asks for a head start
+    /// itself waits for the due time, which the recorder [knows](Recorder::due), and sends nothing
+    /// before.
+    fn head_start(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Sends the request and reads the answer, telling `recorder` what is seen and when.

@@ -1,6 +1,7 @@
 //! Plans that cannot run.
 
 use servemark_backends::BackendName;
+use servemark_client::NotPrecise;
 use servemark_datasets::{DatasetName, PromptFormat};
 use thiserror::Error;
 
@@ -72,4 +73,13 @@ pub enum PlanError {
         /// The data set.
         dataset: DatasetName,
     },
+    /// An exact instant for requests that have none.
+    #[error(
+        "--precise-send has no effect without a --request-rate: all requests are due at once, and \
+         one thread would write them one after the other"
+    )]
+    PreciseBurst,
+    /// An exact instant for connections that are not written to so.
+    #[error(transparent)]
+    NotPrecise(#[from] NotPrecise),
 }

@@ -116,6 +116,7 @@ impl BenchPlan {
         if self.load.arrivals.is_trace() && !dataset.has_timestamps() {
             return Err(PlanError::NoTimestamps { dataset: name });
         }
+        self.check_precision()?;
         let route = backend.route();
         self.check_grouping(route)?;
         if let Some(form) = dataset.pictured() {
@@ -128,6 +129,15 @@ impl BenchPlan {
             return Err(PlanError::IdsRefused { backend });
         }
         Ok(())
+    }
+
+    fn check_precision(&self) -> Result<(), PlanError> {
+        match &self.server {
+            _ if !self.load.precise_send => Ok(()),
+            _ if self.load.arrivals.is_burst() => Err(PlanError::PreciseBurst),
+            ServerSpec::At(target) => Ok(target.check_precise()?),
+            ServerSpec::Simulated(_) => Ok(()),
+        }
     }
 
     fn check_grouping(&self, route: Route) -> Result<(), PlanError> {

@@ -85,7 +85,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
             Err(error) => Err(error),
         };
         let departure = async {
-            self.alarm.until(due).await;
+            self.alarm.until(due - self.transport.head_start()).await;
             self.orders.room(self.alarm.clock()).await;
         };
         tokio::select! {

@@ -28,6 +28,11 @@ pub struct LoadSpec {
     /// How many threads send and read; without a number, as many as [`shards`](Self::shards) finds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<NonZeroUsize>,
+    /// Whether a thread of its own watches the clock and writes each request at its very instant.
+    /// Whoever makes the transport sees to it: one with a
+    /// [head start](servemark_core::Transport::head_start).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub precise_send: bool,
 }
 
 impl LoadSpec {
@@ -41,6 +46,7 @@ impl LoadSpec {
             sessions: SessionSpec::default(),
             look_ahead: LookAheadSpec::default(),
             shards: None,
+            precise_send: false,
         }
     }
 

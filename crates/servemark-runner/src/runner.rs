@@ -158,8 +158,9 @@ impl<P: Pacer> Runner<P> {
         Ok(Sent { outcomes, cost: thread.stop(), since })
     }
 
-    /// Lets each session go when it is due. The gate is first come, first served, so one that
-    /// waits there holds up only those who would wait behind it.
+    /// Lets each session go when it is due, or by the transport's head start before. The gate is
+    /// first come, first served, so one that waits there holds up only those who would wait behind
+    /// it.
     async fn depart<T: Transport>(
         &self,
         phase: Phase,
@@ -170,10 +171,11 @@ impl<P: Pacer> Runner<P> {
         let Work { schedule, share, .. } = *work;
         let flight = Rc::new(self.flight(phase, work));
         let (mut airborne, mut pace) = (Airborne::new(), Pace::of(schedule, share, start));
+        let head_start = work.transport.head_start();
         for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
-            let pass = airborne.meanwhile(self.pass(pace.wake(due))).await;
-            let Some(pass) = pass else { break };
+            let pass = self.pass(pace.wake(due) - head_start);
+            let Some(pass) = airborne.meanwhile(pass).await else { break };
             let granted = self.now();
             let Some(call) = airborne.meanwhile(calls.next()).await else { break };
             let departure = Departure { index, due, pass, granted, call };
@@ -182,11 +184,10 @@ impl<P: Pacer> Runner<P> {
         airborne.landed().await
     }
 
-    /// The right to be in flight, at the due time at the earliest; none if the run was stopped
-    /// before.
-    async fn pass(&self, due: Stamp) -> Option<Pass> {
+    /// The right to be in flight, at `time` at the earliest; none if the run was stopped before.
+    async fn pass(&self, time: Stamp) -> Option<Pass> {
         let pass = async {
-            self.alarm.until(due).await;
+            self.alarm.until(time).await;
             self.orders.room(self.clock()).await;
             self.orders.gate.pass().await
         };

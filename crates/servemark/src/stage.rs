@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use servemark_backends::{BackendSpec, WireBackend};
-use servemark_client::HttpTransport;
+use servemark_client::{ClientError, HttpTransport};
 use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
@@ -50,8 +50,7 @@ impl Stage<'_> {
         clock: MonotonicClock,
         journal: &Journal,
     ) -> Result<Measured, ExecuteError> {
-        let backend = self.wire().build();
-        let transport = Arc::new(HttpTransport::new(self.server.target.clone(), backend, clock));
+        let transport = self.transport(clock).map_err(ExecuteError::Target)?;
         let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
         let stop = self.context.stop.signal();
         let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
@@ -66,6 +65,13 @@ impl Stage<'_> {
             self.context.tell(&News::ShardLost { shard: share.shard() });
         }
         Ok(Measured { cost, lost_shards: lost.len(), ended })
+    }
+
+    fn transport(&self, clock: MonotonicClock) -> Result<Transport, ClientError> {
+        let (target, backend) = (self.server.target.clone(), self.wire().build());
+        let transport = HttpTransport::new(target, backend, clock);
+        let precise = self.plan.load.precise_send;
+        Ok(Arc::new(if precise { transport.with_precise_send()? } else { transport }))
     }
 
     /// The route for the model that is served. How long the prompt of a later turn is, only the
@@ -144,10 +150,12 @@ impl Stage<'_> {
         measured
     }
 
-    /// How many threads send and read. The simulator has a core of its own.
+    /// How many threads send and read. The simulator has a core of its own, and so has the thread
+    /// that watches the clock.
     pub(crate) fn shards(&self) -> NonZeroUsize {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN).get();
-        let cores = cores - usize::from(self.server.is_simulated());
+        let others = [self.server.is_simulated(), self.plan.load.precise_send];
+        let cores = cores.saturating_sub(others.into_iter().map(usize::from).sum());
         let cores = NonZeroUsize::new(cores).unwrap_or(NonZeroUsize::MIN);
         self.plan.load.shards(self.load.sessions.len(), cores)
     }

@@ -21,6 +21,7 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
     load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
     load.adapters = adapters(args)?;
+    load.precise_send = shards.precise_send;
     let shards: Option<usize> = some_at_least("--shards", 1, shards.shards)?;
     load.shards = shards.and_then(NonZeroUsize::new);
     load.sessions.echo_reasoning = sessions.echo_reasoning;

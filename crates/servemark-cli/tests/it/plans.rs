@@ -515,6 +515,13 @@ fn how_many_threads_send() {
 }
 
 #[test]
+fn each_request_at_its_instant() {
+    let plan = |line: &str| parsed(line).plan.load;
+    assert!(plan("--precise-send --request-rate 500").precise_send);
+    assert!(!plan("--request-rate 500").precise_send);
+}
+
+#[test]
 fn sessions_may_name_themselves() {
     let load = parsed("--session-header X-Session").plan.load;
     assert_eq!(load.sessions.header.as_deref(), Some("X-Session"));

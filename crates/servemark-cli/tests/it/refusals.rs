@@ -142,6 +142,21 @@ fn a_header_needs_a_name_that_can_be_sent() {
 }
 
 #[test]
+fn connections_that_cannot_be_written_to_at_an_instant() {
+    let precise = |line: &str| format!("--precise-send --request-rate 9 {line}");
+    refuses(
+        &precise("--http2"),
+        "--precise-send writes each request on a connection of its own, and HTTP/2 shares them; \
+         leave one of the two out",
+    );
+    refuses(
+        &precise("--base-url https://there"),
+        "--precise-send writes requests as they were encoded, and https encrypts them; ask a server \
+         over http:// or leave it out",
+    );
+}
+
+#[test]
 fn flags_of_ours_without_effect() {
     refuses(
         "--simulate --port 8000",
@@ -152,6 +167,11 @@ fn flags_of_ours_without_effect() {
         "--steady-state-output-file has no effect without --steady-state-concurrency-ratio",
     );
     refuses("--simulate --http2", "--http2 has no effect with --simulate");
+    refuses(
+        "--precise-send",
+        "--precise-send has no effect without a --request-rate: all requests are due at once, and \
+         one thread would write them one after the other",
+    );
     refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");
     refuses(
         "--include-usage",

@@ -11,6 +11,7 @@ mod control;
 mod differential;
 mod encrypted;
 mod mock;
+mod precise;
 mod stamps;
 mod support;
 mod timeouts;

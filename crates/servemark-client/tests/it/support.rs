@@ -220,8 +220,17 @@ pub(crate) async fn ask<T: Transport>(transport: &T) -> RequestRecord {
 }
 
 pub(crate) async fn ask_for<T: Transport>(transport: &T, sample: &Sample) -> RequestRecord {
+    ask_at(transport, sample, Stamp::ZERO).await
+}
+
+/// One that is handed over now and due at `due`.
+pub(crate) async fn ask_at<T: Transport>(
+    transport: &T,
+    sample: &Sample,
+    due: Stamp,
+) -> RequestRecord {
     let call = transport.prepare(sample).unwrap();
-    let mut recorder = Recorder::new(0, Phase::Measure, sample, Stamp::ZERO);
+    let mut recorder = Recorder::new(0, Phase::Measure, sample, due);
     let outcome = transport.execute(call, &mut recorder).await;
     recorder.finish(outcome, Stamp::from_nanos(u64::MAX))
 }

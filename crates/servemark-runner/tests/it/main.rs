@@ -4,6 +4,7 @@
 
 mod backlog;
 mod fleet;
+mod head_start;
 mod look_ahead;
 mod runs;
 mod sessions;

@@ -175,6 +175,22 @@ fn several_threads_send_the_same() {
 }
 
 #[test]
+fn what_is_sent_precisely_is_never_early() {
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.load.arrivals = ArrivalSpec::at_rate(500.0).unwrap();
+    plan.load.shards = NonZeroUsize::new(2);
+    plan.load.precise_send = true;
+    let Run { log, .. } = run(&plan).unwrap();
+    assert_eq!(log.measured().count(), 20);
+    for record in log.measured() {
+        assert!(record.is_success(), "{:?}", record.outcome);
+        assert!(record.sent.unwrap() >= record.scheduled, "{record:?}");
+    }
+    plan.load.arrivals = ArrivalSpec::Burst;
+    assert_eq!(run(&plan).unwrap_err().exit_code(), ExitCode::Usage);
+}
+
+#[test]
 fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.output.run_log = Some(Path::new("/nowhere/at/all").to_owned());
