@@ -17,14 +17,14 @@ use servemark_core::Stamp;
 pub struct OpeningSpec {
     /// How many are being opened at a time, by each thread that sends; 64.
     pub at_once: NonZeroUsize,
-    /// How many are begun in a second at most, by all of them together; 2,000.
+    /// How many are begun in a second at most, by all of them together; 10,000.
     pub per_second: NonZeroU32,
 }
 
 impl Default for OpeningSpec {
     fn default() -> Self {
         const AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("it is not zero");
-        const PER_SECOND: NonZeroU32 = NonZeroU32::new(2_000).expect("it is not zero");
+        const PER_SECOND: NonZeroU32 = NonZeroU32::new(10_000).expect("it is not zero");
         Self { at_once: AT_ONCE, per_second: PER_SECOND }
     }
 }
@@ -66,8 +66,8 @@ mod tests {
         let turns = Turns::new(OpeningSpec::default());
         let take = |micros| turns.take(Stamp::ZERO + Duration::from_micros(micros));
         let at = |micros| Stamp::ZERO + Duration::from_micros(micros);
-        assert_eq!([take(0), take(0), take(100)], [at(0), at(500), at(1_000)]);
-        assert_eq!([take(9_000), take(9_000)], [at(9_000), at(9_500)]);
+        assert_eq!([take(0), take(0), take(50)], [at(0), at(100), at(200)]);
+        assert_eq!([take(9_000), take(9_000)], [at(9_000), at(9_100)]);
     }
 
     #[test]
