@@ -59,9 +59,8 @@ pub(in crate::sglang) struct ShardArgs {
     /// for every 1000 streams that may be open at once, up to the number of cores
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) shards: Option<i64>,
-    /// Send each request within a microsecond or so of the instant it is due, by a thread that
-    /// watches the clock and needs a core of its own; with a --request-rate or a trace, over
-    /// HTTP/1.1 without TLS
+    /// Send each request at the very instant it is due, by a thread that watches the clock and needs
+    /// a core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
     #[arg(long)]
     pub(in crate::sglang) precise_send: bool,
 }
