@@ -4,7 +4,7 @@
 //! last byte of a read out with it. Elsewhere there is no stamp. The client stamps answers by it
 //! and the ground-truth server requests, so that neither counts the wait for a busy reader.
 //!
-//! It also asks what the kernel has counted on a connection: [`facts`].
+//! It also asks what the kernel has counted on a connection: [`facts()`].
 //!
 //! This crate waits for nothing: a socket that has nothing is an error of kind `WouldBlock`.
 //!
