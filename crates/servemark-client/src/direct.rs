@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{Method, Request};
-use servemark_core::SocketFacts;
+use servemark_core::{SocketFacts, Stamp};
 use servemark_http1::{Body, Framing, Head, Piece};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -116,6 +116,7 @@ impl Direct {
         request: &Encoded,
         mut written: usize,
     ) -> Result<Head, Lost> {
+        self.stream.was_written(written);
         let (mut writing, asks_for) = (true, request.asks_for);
         let outcome = std::future::poll_fn(|cx| {
             if writing {
@@ -161,6 +162,11 @@ impl Direct {
     /// Whether the answer is over and another request may follow.
     pub(crate) fn is_free(&self) -> bool {
         self.keeps_alive && self.body.is_over() && self.kept.is_empty()
+    }
+
+    /// When the last byte of the request left, where the kernel says.
+    pub(crate) fn left(&self) -> Option<Stamp> {
+        self.stream.left()
     }
 
     /// What the kernel has counted since it was last asked, where it says.

@@ -169,6 +169,11 @@ impl Exchange {
         }
     }
 
+    /// When the last byte of the request left, where the kernel says.
+    pub(crate) fn left(&self) -> Option<Stamp> {
+        self.source.link.left()
+    }
+
     /// What the kernel has counted for this request, where it says.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         self.source.link.facts()

@@ -12,6 +12,7 @@ mod answer;
 mod base_url;
 mod control;
 mod credentials;
+mod departure;
 mod dial;
 mod direct;
 mod error;

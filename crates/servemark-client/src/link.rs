@@ -150,6 +150,14 @@ impl Link {
         }
     }
 
+    /// When the last byte of the request left, where the kernel says.
+    pub(crate) fn left(&self) -> Option<Stamp> {
+        match &self.sender {
+            Sender::Direct(direct) => direct.left(),
+            Sender::Http1(_) | Sender::Http2(_) => None,
+        }
+    }
+
     /// What the kernel has counted since it was last asked. Sockets that hyper reads are its own,
     /// and what streams share is none's.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
@@ -190,9 +198,12 @@ impl Link {
 
 impl Sender {
     /// Agrees with the server on the protocol and leaves a connection of hyper's to a task.
-    async fn greet(stream: Stream, target: &Target) -> hyper::Result<Self> {
+    async fn greet(mut stream: Stream, target: &Target) -> hyper::Result<Self> {
         let io = match (target.http_version(), target.http1_stack()) {
             (HttpVersion::Http1, Http1Stack::Direct) => {
+                if target.send_stamps() {
+                    stream.stamp_departures();
+                }
                 return Ok(Self::Direct(Box::new(Direct::new(stream))));
             }
             _ => TokioIo::new(stream),

@@ -18,10 +18,11 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use servemark_core::{Arrival, Clock, MonotonicClock, SocketFacts, Stamp};
-use servemark_receive::{Received, facts};
+use servemark_receive::{Received, ask_for_send_stamps, facts};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use crate::departure;
 use crate::receive::{ask_for_stamps, is_closed, poll_receive};
 
 /// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
@@ -100,13 +101,34 @@ pub(crate) struct StampIo {
     clock: MonotonicClock,
     /// What the kernel had counted when it was last asked.
     counted: SocketFacts,
+    /// How many bytes were written.
+    written: u32,
+    /// Whether the kernel stamps what leaves.
+    stamps_departures: bool,
 }
 
 impl StampIo {
     pub(crate) fn new(stream: TcpStream, clock: MonotonicClock) -> Self {
         ask_for_stamps(&stream);
         let wire = Arc::new(Wire::new(clock.now()));
-        Self { stream, wire, clock, counted: SocketFacts::default() }
+        let counted = SocketFacts::default();
+        Self { stream, wire, clock, counted, written: 0, stamps_departures: false }
+    }
+
+    /// Has the kernel stamp what leaves, if it will. Nothing was written yet.
+    pub(crate) fn stamp_departures(&mut self) {
+        let asked = ask_for_send_stamps(&self.stream);
+        self.stamps_departures = asked.is_ok();
+        if let Err(error) = asked {
+            tracing::debug!(%error, "the kernel does not stamp what it sends");
+        }
+    }
+
+    /// When the last byte that was written left, if the kernel has said so since it was last asked.
+    pub(crate) fn left(&self) -> Option<Stamp> {
+        let sent = self.wire.first_write().filter(|_| self.stamps_departures)?;
+        let ago = departure::departure_of(self.written.wrapping_sub(1), &self.stream)?.ago();
+        Some(arrived(self.clock.now(), ago, sent))
     }
 
     pub(crate) fn wire(&self) -> Arc<Wire> {
@@ -135,15 +157,18 @@ impl StampIo {
         &mut self,
         write: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if !self.wire.is_armed() {
-            return write(Pin::new(&mut self.stream));
-        }
-        let before = self.clock.now();
-        let outcome = write(Pin::new(&mut self.stream));
-        if matches!(outcome, Poll::Ready(Ok(written)) if written > 0) {
+        let before = self.wire.is_armed().then(|| self.clock.now());
+        let written = ready!(write(Pin::new(&mut self.stream)))?;
+        if let Some(before) = before.filter(|_| written > 0) {
             self.wire.written_at(before);
         }
-        outcome
+        self.was_written(written);
+        Poll::Ready(Ok(written))
+    }
+
+    /// So many bytes were written, here or on another thread. The kernel counts modulo 2^32, too.
+    pub(crate) fn was_written(&mut self, bytes: usize) {
+        self.written = self.written.wrapping_add(bytes as u32);
     }
 
     fn stamp(&self, received: Received) {
@@ -179,11 +204,11 @@ fn usable(buffer: &ReadBuf<'_>) -> usize {
 
 impl AsyncWrite for StampIo {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.departing(|stream| stream.poll_write(cx, bytes))
+        self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -191,7 +216,14 @@ impl AsyncWrite for StampIo {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.departing(|stream| stream.poll_write_vectored(cx, pieces))
+        let stamps_departures = self.stamps_departures;
+        self.departing(|stream| {
+            if stamps_departures {
+                departure::poll_write(stream.get_mut(), cx, pieces)
+            } else {
+                stream.poll_write_vectored(cx, pieces)
+            }
+        })
     }
 
     fn is_write_vectored(&self) -> bool {

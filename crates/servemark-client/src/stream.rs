@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use servemark_core::SocketFacts;
+use servemark_core::{SocketFacts, Stamp};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
@@ -32,6 +32,30 @@ impl Stream {
         match self {
             Self::Plain(io) => io.socket(),
             Self::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Has the kernel stamp what leaves. Under TLS nobody knows which bytes are a request's.
+    pub(crate) fn stamp_departures(&mut self) {
+        match self {
+            Self::Plain(io) => io.stamp_departures(),
+            Self::Tls(_) => {}
+        }
+    }
+
+    /// So many bytes were written on another thread, which cannot encrypt.
+    pub(crate) fn was_written(&mut self, bytes: usize) {
+        match self {
+            Self::Plain(io) => io.was_written(bytes),
+            Self::Tls(_) => {}
+        }
+    }
+
+    /// When the last byte that was written left, where the kernel says.
+    pub(crate) fn left(&self) -> Option<Stamp> {
+        match self {
+            Self::Plain(io) => io.left(),
+            Self::Tls(_) => None,
         }
     }
 

@@ -126,6 +126,9 @@ impl<B: Backend> HttpTransport<B> {
         let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
         let mut exchange = Exchange::begin(&self.pool, request, &mut watch, recorder).await?;
         recorder.arrival_clock(exchange.arrival_clock());
+        if let Some(at) = exchange.left() {
+            recorder.left(at);
+        }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
             StatusCode::OK => receive(&mut exchange, decoder, &mut watch, recorder).await,

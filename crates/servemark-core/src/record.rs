@@ -33,6 +33,9 @@ pub struct RequestRecord {
     /// When its first byte was handed to the kernel, on an open connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Stamp>,
+    /// When the kernel handed its last byte to the device, where it was asked and says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Stamp>,
     /// When the response's head was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headers: Option<Stamp>,

@@ -29,6 +29,7 @@ impl Recorder {
                 scheduled,
                 granted: None,
                 sent: None,
+                left: None,
                 headers: None,
                 first_byte: None,
                 reads: 0,
@@ -75,6 +76,11 @@ impl Recorder {
     pub fn sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
         self.record.ended = at;
+    }
+
+    /// The kernel handed its last byte to the device.
+    pub fn left(&mut self, at: Stamp) {
+        self.record.left = Some(at);
     }
 
     /// The response's head is complete.

@@ -4,7 +4,8 @@
 //! last byte of a read out with it. Elsewhere there is no stamp. The client stamps answers by it
 //! and the ground-truth server requests, so that neither counts the wait for a busy reader.
 //!
-//! It also asks what the kernel has counted on a connection: [`facts()`].
+//! It also asks what the kernel has counted on a connection, [`facts()`], and, of a socket that asked
+//! for it, when what was written left: [`departed`].
 //!
 //! This crate waits for nothing: a socket that has nothing is an error of kind `WouldBlock`.
 //!
@@ -24,12 +25,14 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+mod departure;
 mod facts;
 
 use std::time::Duration;
 
 use servemark_core::unix_now;
 
+pub use departure::{Departed, ask_for_send_stamps, departed};
 pub use facts::facts;
 
 /// What one read brought.
@@ -49,8 +52,13 @@ impl Received {
     /// off another clock reads that one afterwards: what comes between the two readings then makes
     /// an arrival late by as much, as it does without a stamp, and never too early.
     pub fn lag(&self) -> Option<Duration> {
-        self.stamped.map(|stamped| unix_now().saturating_sub(stamped))
+        self.stamped.map(since)
     }
+}
+
+/// How long ago the kernel's wall clock said `stamped`.
+fn since(stamped: Duration) -> Duration {
+    unix_now().saturating_sub(stamped)
 }
 
 #[cfg(target_os = "linux")]
@@ -78,7 +86,7 @@ mod machine {
 
     /// Reads what has arrived.
     pub fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
-        let mut control = Control([0; CONTROL]);
+        let mut control = Control::new();
         let mut pieces = [IoSliceMut::new(buffer)];
         let (socket, flags) = (socket.as_fd().as_raw_fd(), MsgFlags::MSG_DONTWAIT);
         let message = recvmsg::<()>(socket, &mut pieces, Some(&mut control.0), flags)?;
@@ -96,9 +104,16 @@ mod machine {
 
     /// What the kernel says beside the bytes, aligned as its headers are.
     #[repr(align(8))]
-    struct Control([u8; CONTROL]);
+    pub(crate) struct Control(pub(crate) [u8; CONTROL]);
 
-    /// A header and three stamps are 64 bytes.
+    impl Control {
+        pub(crate) fn new() -> Self {
+            Self([0; CONTROL])
+        }
+    }
+
+    /// A header and three stamps are 64 bytes; what is said of a departure beside them is 64 at
+    /// most.
     const CONTROL: usize = 128;
 }
 

@@ -5,6 +5,7 @@
 //! and is refused.
 
 use servemark_backends::{BackendName, Route};
+use servemark_client::BaseUrl;
 use servemark_datasets::DatasetName;
 
 use super::given::Given;
@@ -88,6 +89,11 @@ impl Scene<'_> {
     fn is_simulated(&self) -> bool {
         self.given.is("--simulate")
     }
+
+    fn is_encrypted(&self) -> bool {
+        let url = self.given.values("--base-url").last().map(|url| url.parse::<BaseUrl>());
+        url.is_some_and(|url| url.is_ok_and(|url| url.is_https()))
+    }
 }
 
 /// Flags, and when they have an effect.
@@ -117,6 +123,7 @@ const SCOPES: &[Scope] = &[
     Scope {
         flags: &[
             "--http2",
+            "--send-stamps",
             "--ca-file",
             "--connect-timeout",
             "--first-byte-timeout",
@@ -125,6 +132,24 @@ const SCOPES: &[Scope] = &[
         ],
         in_use: |scene| !scene.is_simulated(),
         when: "with --simulate",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--send-stamps"],
+        in_use: |scene| !scene.given.is("--http2"),
+        when: "with --http2, whose requests share a connection",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--send-stamps"],
+        in_use: |scene| !scene.is_encrypted(),
+        when: "over TLS, where nobody knows which bytes are a request's",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--send-stamps"],
+        in_use: |_| cfg!(target_os = "linux"),
+        when: "here: only Linux says when a request left",
         owner: Owner::Ours,
     },
     Scope {

@@ -18,8 +18,9 @@ pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSp
         return Ok(ServerSpec::Simulated(simulator));
     }
     let mut target = TargetSpec::new(base_url(&args.target, backend)?);
-    let ConnectionArgs { http2, ca_file, .. } = &args.connection;
+    let ConnectionArgs { http2, ca_file, send_stamps, .. } = &args.connection;
     target.http_version = if *http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
+    target.send_stamps = *send_stamps;
     target.ca_file = ca_file.as_ref().map(Into::into);
     target.timeouts = timeouts(&args.connection)?;
     Ok(ServerSpec::At(target))

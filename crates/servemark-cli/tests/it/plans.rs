@@ -514,6 +514,12 @@ fn how_many_threads_send() {
     assert_eq!(differences("--shards 4"), ".load.shards = 4");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_kernel_is_asked_when_requests_left() {
+    assert_eq!(differences("--send-stamps"), ".server.at.send_stamps = true");
+}
+
 #[test]
 fn each_request_at_its_instant() {
     let plan = |line: &str| parsed(line).plan.load;

@@ -172,6 +172,15 @@ fn flags_of_ours_without_effect() {
         "--precise-send has no effect without a --request-rate: all requests are due at once, and \
          one thread would write them one after the other",
     );
+    refuses("--simulate --send-stamps", "--send-stamps has no effect with --simulate");
+    refuses(
+        "--http2 --send-stamps",
+        "--send-stamps has no effect with --http2, whose requests share a connection",
+    );
+    refuses(
+        "--base-url HTTPS://h --send-stamps",
+        "--send-stamps has no effect over TLS, where nobody knows which bytes are a request's",
+    );
     refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");
     refuses(
         "--include-usage",

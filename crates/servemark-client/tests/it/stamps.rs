@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_client::{Credentials, HttpTransport, Target};
 use servemark_core::{
     ArrivalClock, Clock, MonotonicClock, Phase, Recorder, RequestRecord, Sample, Stamp, Transport,
 };
 use tokio::sync::Notify;
 
-use crate::support::{Echo, LAST_CHUNK, RawServer, STREAM, ask, chunk, over};
+use crate::support::{Echo, LAST_CHUNK, RawServer, STREAM, ask, ask_for, chunk, over};
 
 fn arrivals(record: &RequestRecord) -> Vec<Stamp> {
     record.deltas.rows().map(|row| row.at).collect()
@@ -151,4 +152,32 @@ async fn the_kernels_counts_are_each_requests_own() {
         assert!((1..=record.reads).contains(&segments), "{facts:?}");
     }
     assert!(segments < 8, "{segments} are those of all requests");
+}
+
+#[cfg(target_os = "linux")]
+const PIECE: &str =
+    r#"{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}"#;
+
+/// A small request fits the socket's buffer; a large one waits for room in it several times. All
+/// go over one connection.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_kernel_tells_when_each_request_of_a_connection_left() {
+    let server = RawServer::answering(crate::support::stream(&[PIECE, "[DONE]"])).await;
+    let mut spec = server.spec();
+    spec.send_stamps = true;
+    let chat = BackendSpec::new(BackendName::VllmChat, CommonSpec::new("m")).build();
+    let transport = over(&spec, chat);
+    for length in [2, 16 << 20, 2, 2] {
+        let record = ask_for(&transport, &Sample::new("x".repeat(length), 1, 4)).await;
+        assert_eq!(record.text, "a");
+        assert!(record.left.unwrap() >= record.sent.unwrap(), "{length}");
+    }
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
+async fn nobody_asks_when_a_request_left_unless_told() {
+    let server = RawServer::answering(crate::support::stream(&["a"])).await;
+    assert_eq!(ask(&over(&server.spec(), Echo::default())).await.left, None);
 }

@@ -25,6 +25,7 @@ struct Request {
     due: u64,
     granted: u64,
     sent: u64,
+    left_after: Option<u64>,
     connection: Connection,
     clock: ArrivalClock,
     /// When pieces arrived since it was sent, and how long they lay.
@@ -42,6 +43,7 @@ impl Request {
             due,
             granted: due + 20,
             sent: due + 50,
+            left_after: None,
             connection: Connection::Reused,
             clock: ArrivalClock::Kernel,
             pieces: (0..4).map(|piece| (20_000 + piece * 10_000, 40)).collect(),
@@ -57,6 +59,9 @@ impl Request {
         recorder.granted(at(self.granted));
         recorder.connected(self.connection);
         recorder.sent(at(self.sent));
+        if let Some(after) = self.left_after {
+            recorder.left(at(self.sent + after));
+        }
         recorder.arrival_clock(self.clock);
         recorder.headers(at(self.sent + 1_000), 200);
         for &(after, lag) in &self.pieces {

@@ -129,6 +129,7 @@ fn waits(table: &mut Table, audit: &Audit) {
         ("read lag", &reading.lag),
         ("of first pieces", &reading.first_lag),
         ("sent after due", &sending.from_due),
+        ("left after sent", &network.departure),
         ("round trip", &network.rtt),
     ];
     table.grid("The client's waits (ms)", ["samples", "p50", "p99", "p99.9", "max"]);

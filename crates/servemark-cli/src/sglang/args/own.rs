@@ -83,6 +83,10 @@ pub(in crate::sglang) struct ConnectionArgs {
     /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
     #[arg(long)]
     pub(in crate::sglang) http2: bool,
+    /// Ask the kernel when each request left, and report how long after it was written that was: on
+    /// Linux, over HTTP/1.1 without TLS
+    #[arg(long)]
+    pub(in crate::sglang) send_stamps: bool,
     /// A PEM file of authorities to trust beside the machine's own
     #[arg(long, value_name = "PATH")]
     pub(in crate::sglang) ca_file: Option<String>,

@@ -44,6 +44,16 @@ fn the_network_is_summed_up() {
 }
 
 #[test]
+fn how_far_a_departure_is_from_the_write_is_told_where_it_is_known() {
+    assert_eq!(Run::clean().audit().network.departure.samples, 0);
+    let departure = Run::with(3, |request| request.left_after = Some(20)).audit().network.departure;
+    assert_eq!(
+        (departure.samples, departure.median_us, departure.max_us),
+        (3, Some(20.0), Some(20.0))
+    );
+}
+
+#[test]
 fn littles_law_holds_in_the_middle_of_a_steady_run() {
     let law = Run::clean().audit().littles_law.unwrap();
     assert!((law.concurrency - 5.5).abs() < 0.01, "{law:?}");
