@@ -47,7 +47,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
     ("clap", &["servemark-cli", "mock-server"]),
     ("csv", &["servemark-datasets"]),
-    ("futures-util", &["servemark-runner"]),
     ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use servemark_core::{Phase, RequestError, Sample, Session, ShardCost, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
+use tokio::task::LocalSet;
 
 use crate::airborne::Airborne;
 use crate::alarm::Alarm;
@@ -22,8 +23,8 @@ use crate::{LoadSpec, Observer, Share, Stop, StopSignal, WarmupSpec};
 
 /// Sends requests when they are due and tells an [`Observer`] what came of each.
 ///
-/// All of it happens on the thread that calls, in one task of its runtime, so a stamp is never taken
-/// on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
+/// All of it happens on the thread that calls: sessions are tasks of a local set, so a stamp is
+/// never taken on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
 /// each of several threads.
 #[derive(Debug)]
 pub struct Runner<P> {
@@ -136,11 +137,14 @@ impl<P: Pacer> Runner<P> {
         work: Work<'_, T>,
         start: Start<'_>,
     ) -> io::Result<Sent> {
-        tokio::select! {
-            biased;
-            never = self.alarm.keep() => match never {},
-            sent = self.open(phase, work, start) => sent,
-        }
+        let sending = async {
+            tokio::select! {
+                biased;
+                never = self.alarm.keep() => match never {},
+                sent = self.open(phase, work, start) => sent,
+            }
+        };
+        LocalSet::new().run_until(sending).await
     }
 
     async fn open<T: Transport>(
@@ -170,14 +174,14 @@ impl<P: Pacer> Runner<P> {
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
         let flight = Rc::new(self.flight(phase, work));
-        let (mut airborne, mut pace) = (Airborne::new(), Pace::of(schedule, share, start));
+        let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
         let head_start = work.transport.head_start();
         for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
-            let pass = self.pass(pace.wake(due) - head_start);
-            let Some(pass) = airborne.meanwhile(pass).await else { break };
+            let wake = pace.wake(due) - head_start;
+            let Some(pass) = self.pass(wake).await else { break };
             let granted = self.now();
-            let Some(call) = airborne.meanwhile(calls.next()).await else { break };
+            let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
             airborne.add(Box::pin(Rc::clone(&flight).fly(departure))).await;
         }
