@@ -93,7 +93,7 @@ impl Drop for Server {
     }
 }
 
-/// The body of the server process: its arguments are what [`Server::start`] gave it. Says whether
+/// The body of the server process: its arguments are what `Server::start` gave it. Says whether
 /// they are a server's at all.
 pub fn serve(args: &[String], out: &mut dyn Write) -> anyhow::Result<bool> {
     let [first, spec, core @ ..] = args else { return Ok(false) };
