@@ -132,7 +132,7 @@ impl Pool {
             self.keep(opening.join_next().await)?;
         }
         let took = self.clock.now().since(start);
-        tracing::info!(connections = missing, ?took, "connections were opened ahead");
+        tracing::debug!(connections = missing, ?took, "connections were opened ahead");
         Ok(())
     }
 
