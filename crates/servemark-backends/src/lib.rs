@@ -15,6 +15,8 @@ mod embeddings;
 mod error;
 mod error_message;
 mod generate;
+#[cfg(test)]
+mod heard;
 mod items;
 mod name;
 mod openai;
@@ -42,5 +44,5 @@ pub use rerank::{RerankBackend, RerankDecoder, RerankSpec};
 pub use spec::{BackendSpec, CommonSpec};
 pub use trt::{TrtBackend, TrtDecoder, TrtSpec};
 pub use truss::{TrussBackend, TrussSpec};
-pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDecoder, VllmDialect, VllmSpec};
+pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDialect, VllmSpec};
 pub use wire_backend::{WireBackend, WireDecoder};

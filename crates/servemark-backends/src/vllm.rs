@@ -11,15 +11,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use servemark_core::{Prompt, RequestError, Sample, Sink};
-use servemark_sse::Event;
+use servemark_core::{Prompt, RequestError, Sample};
 
 pub use self::pooling::PoolingDecoder;
 pub use self::responses::ResponsesDecoder;
 use crate::payload::{Payload, cannot_say};
 use crate::{
-    Backend, CommonSpec, Decoder, EmbeddingsDecoder, Flow, OpenAiDecoder, RerankDecoder,
-    WireRequest,
+    Backend, CommonSpec, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, WireDecoder, WireRequest,
 };
 
 /// A dialect of vLLM's client with its knobs.
@@ -252,14 +250,14 @@ impl VllmBackend {
 }
 
 impl Backend for VllmBackend {
-    type Decoder = VllmDecoder;
+    type Decoder = WireDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         let body = self.with_extra(self.body(sample)?, sample);
         WireRequest::json(self.path(), &body.into_object())?.with_headers(&sample.headers)
     }
 
-    fn decoder(&self, sample: &Sample) -> VllmDecoder {
+    fn decoder(&self, sample: &Sample) -> WireDecoder {
         let items = match &sample.prompt {
             Prompt::Texts(texts) => texts.len(),
             Prompt::Ranking { documents, .. } => 1 + documents.len(),
@@ -267,55 +265,13 @@ impl Backend for VllmBackend {
         };
         match self.spec.dialect {
             VllmDialect::Openai | VllmDialect::OpenaiChat => {
-                VllmDecoder::OpenAi(OpenAiDecoder::new(sample))
+                WireDecoder::OpenAi(OpenAiDecoder::new(sample))
             }
-            VllmDialect::OpenaiResponses => VllmDecoder::Responses(ResponsesDecoder::new(sample)),
-            VllmDialect::VllmPooling => VllmDecoder::Pooling(PoolingDecoder::expecting(items)),
-            VllmDialect::VllmRerank => VllmDecoder::Rerank(RerankDecoder::expecting(items - 1)),
-            _ => VllmDecoder::Embeddings(EmbeddingsDecoder::expecting(items)),
+            VllmDialect::OpenaiResponses => WireDecoder::Responses(ResponsesDecoder::new(sample)),
+            VllmDialect::VllmPooling => WireDecoder::Pooling(PoolingDecoder::expecting(items)),
+            VllmDialect::VllmRerank => WireDecoder::Rerank(RerankDecoder::expecting(items - 1)),
+            _ => WireDecoder::Embeddings(EmbeddingsDecoder::expecting(items)),
         }
-    }
-}
-
-/// Reads an answer to vLLM's client.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum VllmDecoder {
-    /// Of an embedding route.
-    Embeddings(EmbeddingsDecoder),
-    /// Of OpenAI's two routes.
-    OpenAi(OpenAiDecoder),
-    /// Of `/pooling`.
-    Pooling(PoolingDecoder),
-    /// Of `/v1/rerank`.
-    Rerank(RerankDecoder),
-    /// Of `/v1/responses`.
-    Responses(ResponsesDecoder),
-}
-
-impl VllmDecoder {
-    fn inner(&mut self) -> &mut dyn Decoder {
-        match self {
-            Self::Embeddings(decoder) => decoder,
-            Self::OpenAi(decoder) => decoder,
-            Self::Pooling(decoder) => decoder,
-            Self::Rerank(decoder) => decoder,
-            Self::Responses(decoder) => decoder,
-        }
-    }
-}
-
-impl Decoder for VllmDecoder {
-    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
-        self.inner().event(event, out)
-    }
-
-    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        self.inner().document(body, out)
-    }
-
-    fn end(&mut self) -> Result<(), RequestError> {
-        self.inner().end()
     }
 }
 

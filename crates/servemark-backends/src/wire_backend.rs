@@ -5,8 +5,8 @@ use servemark_sse::Event;
 
 use crate::{
     Backend, ChatBackend, CompletionsBackend, Decoder, EmbeddingsBackend, EmbeddingsDecoder, Flow,
-    GenerateBackend, GenerateDecoder, OpenAiDecoder, RerankBackend, RerankDecoder, TrtBackend,
-    TrtDecoder, TrussBackend, VllmBackend, VllmDecoder, WireRequest,
+    GenerateBackend, GenerateDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
+    ResponsesDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend, WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -56,7 +56,7 @@ impl Backend for WireBackend {
             Self::Rerank(backend) => WireDecoder::Rerank(backend.decoder(sample)),
             Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
-            Self::Vllm(backend) => WireDecoder::Vllm(backend.decoder(sample)),
+            Self::Vllm(backend) => backend.decoder(sample),
         }
     }
 }
@@ -71,12 +71,14 @@ pub enum WireDecoder {
     Generate(GenerateDecoder),
     /// Of OpenAI's two routes, and of Truss.
     OpenAi(OpenAiDecoder),
+    /// Of vLLM's `/pooling`.
+    Pooling(PoolingDecoder),
     /// Of `/v1/rerank`.
     Rerank(RerankDecoder),
+    /// Of OpenAI's `/v1/responses`.
+    Responses(ResponsesDecoder),
     /// Of TensorRT-LLM behind Triton.
     Trt(TrtDecoder),
-    /// Of an answer to vLLM's client.
-    Vllm(VllmDecoder),
 }
 
 impl WireDecoder {
@@ -85,9 +87,10 @@ impl WireDecoder {
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,
             Self::OpenAi(decoder) => decoder,
+            Self::Pooling(decoder) => decoder,
             Self::Rerank(decoder) => decoder,
+            Self::Responses(decoder) => decoder,
             Self::Trt(decoder) => decoder,
-            Self::Vllm(decoder) => decoder,
         }
     }
 }

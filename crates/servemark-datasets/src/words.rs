@@ -55,40 +55,14 @@ const NO_WORDS: &str = "prompts of given lengths cannot be written with this tok
 
 #[cfg(test)]
 mod tests {
-    use servemark_core::{JsonObject, NoProgress};
+    use servemark_core::NoProgress;
+    use servemark_testkit::ByteTokenizer;
 
     use super::*;
 
-    /// Every byte is a token.
-    struct Bytes;
-
-    impl Tokenizer for Bytes {
-        fn encode(&self, text: &str, _special: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
-            Ok(text.bytes().map(u32::from).collect())
-        }
-        fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
-            Ok(ids.iter().filter_map(|id| char::from_u32(*id)).collect())
-        }
-        fn vocab_size(&self) -> u32 {
-            256
-        }
-        fn token_ids(&self) -> &[u32] {
-            &[]
-        }
-        fn special_tokens_added(&self) -> u32 {
-            0
-        }
-        fn bos_token(&self) -> Option<&str> {
-            None
-        }
-        fn apply_chat_template(&self, _messages: &[JsonObject]) -> Result<String, TokenizerError> {
-            Err(TokenizerError::NoChatTemplate)
-        }
-    }
-
     #[test]
     fn a_tokenizer_without_words_is_refused() {
-        let error = Words::of(&Bytes, &NoProgress).unwrap_err();
+        let error = Words::of(&ByteTokenizer, &NoProgress).unwrap_err();
         assert_eq!(error.to_string(), NO_WORDS);
     }
 }

@@ -107,44 +107,12 @@ mod tests {
     use std::sync::Arc;
 
     use servemark_core::{
-        Delta, Finish, Header, JsonObject, NoProgress, Recorder, RunFacts, Sample, Sink, Stamp,
+        Delta, Finish, Header, NoProgress, Recorder, RunFacts, Sample, Sink, Stamp,
     };
+    use servemark_testkit::ByteTokenizer;
 
     use super::*;
     use crate::journal::{Journal, Room};
-
-    /// A byte is a token.
-    struct Bytes;
-
-    impl Tokenizer for Bytes {
-        fn encode(&self, text: &str, _: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
-            Ok(text.bytes().map(u32::from).collect())
-        }
-
-        fn decode(&self, _: &[u32]) -> Result<String, TokenizerError> {
-            Ok(String::new())
-        }
-
-        fn vocab_size(&self) -> u32 {
-            256
-        }
-
-        fn token_ids(&self) -> &[u32] {
-            &[]
-        }
-
-        fn special_tokens_added(&self) -> u32 {
-            0
-        }
-
-        fn bos_token(&self) -> Option<&str> {
-            None
-        }
-
-        fn apply_chat_template(&self, _: &[JsonObject]) -> Result<String, TokenizerError> {
-            Ok(String::new())
-        }
-    }
 
     fn record(index: usize) -> RequestRecord {
         let mut recorder =
@@ -165,7 +133,7 @@ mod tests {
             let observer = journal.observer();
             (0..4).for_each(|index| observer.finished(record(index)));
             drop(observer);
-            count(&RunContext::new(Arc::new(NoProgress)), &Bytes, &journal.close())
+            count(&RunContext::new(Arc::new(NoProgress)), &ByteTokenizer, &journal.close())
         });
         let expected = |index: usize| {
             let more = index as u32;

@@ -4,41 +4,19 @@ use proptest::prelude::*;
 use servemark_testkit::captures::Capture;
 
 use super::*;
-
-/// Everything a decoder hands out.
-#[derive(Debug, Default, PartialEq)]
-struct Heard(Vec<String>);
-
-impl Sink for Heard {
-    fn delta(&mut self, delta: Delta<'_>) {
-        self.0.push(format!("{delta:?}"));
-    }
-
-    fn usage(&mut self, usage: Usage) {
-        self.0.push(format!("{usage:?}"));
-    }
-
-    fn finish_reason(&mut self, reason: &str) {
-        self.0.push(reason.to_owned());
-    }
-}
+use crate::heard::{self, Heard};
 
 /// What each frame gives, and how many were not parsed. Without templates all are.
 fn heard(
     frames: &[impl AsRef<[u8]>],
     forget: bool,
 ) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
-    let mut decoder = OpenAiDecoder::new(&Sample::new("hi", 1, 4));
-    let (mut heard, mut outcomes, mut unparsed) = (Heard::default(), Vec::new(), 0);
-    for frame in frames {
+    heard::heard(OpenAiDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
         if forget {
             decoder.template = Template::default();
         }
-        unparsed += usize::from(decoder.template.read(frame.as_ref()).is_some());
-        outcomes.push(decoder.event(Event::from_data(frame.as_ref()), &mut heard));
-    }
-    outcomes.push(decoder.end().map(|()| Flow::Done));
-    (heard, outcomes, unparsed)
+        decoder.template.read(frame).is_some()
+    })
 }
 
 /// How many frames were not parsed, which must not show.

@@ -5,41 +5,19 @@ use serde_json::json;
 use servemark_testkit::captures::Capture;
 
 use super::*;
-
-/// Everything a decoder hands out.
-#[derive(Debug, Default, PartialEq)]
-struct Heard(Vec<String>);
-
-impl Sink for Heard {
-    fn delta(&mut self, delta: Delta<'_>) {
-        self.0.push(format!("{delta:?}"));
-    }
-
-    fn usage(&mut self, usage: Usage) {
-        self.0.push(format!("{usage:?}"));
-    }
-
-    fn finish_reason(&mut self, reason: &str) {
-        self.0.push(reason.to_owned());
-    }
-}
+use crate::heard::{self, Heard};
 
 /// What each frame gives, and how many were not parsed. A decoder that forgets parses all.
 fn heard(
     frames: &[impl AsRef<[u8]>],
     forgets: bool,
 ) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
-    let mut decoder = GenerateDecoder::new(&Sample::new("hi", 1, 4));
-    let (mut heard, mut outcomes, mut unparsed) = (Heard::default(), Vec::new(), 0);
-    for frame in frames {
+    heard::heard(GenerateDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
         if forgets {
             decoder.last.growing.forget();
         }
-        unparsed += usize::from(decoder.last.growing.clone().read(frame.as_ref()).is_some());
-        outcomes.push(decoder.event(Event::from_data(frame.as_ref()), &mut heard));
-    }
-    outcomes.push(decoder.end().map(|()| Flow::Done));
-    (heard, outcomes, unparsed)
+        decoder.last.growing.clone().read(frame).is_some()
+    })
 }
 
 /// How many frames were not parsed, which must not show.
