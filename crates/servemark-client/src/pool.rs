@@ -5,15 +5,16 @@
 //! tasks drive its connections; nothing is locked while something is awaited, except that the
 //! first streams of an HTTP/2 connection wait for it together.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use servemark_core::{Clock, Connection, MonotonicClock, Stamp};
+use servemark_pacer::{Pacer, SystemPacer};
 use tokio::task::JoinSet;
-use tokio::time::sleep_until;
 
-use crate::error::ClientError;
+use crate::error::{ClientError, ClientErrorKind};
 use crate::link::Link;
 use crate::opening::Turns;
 use crate::precise::PreciseSender;
@@ -116,16 +117,15 @@ impl Pool {
             return self.preconnect_shared(connections).await;
         }
         let start = self.clock.now();
+        // Tokio's own timer is up to two milliseconds late, and turns are a tenth of one apart.
+        let pacer = SystemPacer::new(self.clock).map_err(no_timer)?;
         let (mut opening, most) = (JoinSet::new(), self.target.opening().at_once.get());
         let missing = connections.saturating_sub(self.idle().len());
         for _ in 0..missing {
             if opening.len() == most {
                 self.keep(opening.join_next().await)?;
             }
-            let turn = self.openings.take(self.clock.now());
-            if turn > self.clock.now() {
-                sleep_until(self.clock.instant(turn).into()).await;
-            }
+            pacer.until(self.openings.take(pacer.now())).await;
             opening.spawn(open(self.target.clone(), self.clock));
         }
         while !opening.is_empty() {
@@ -173,6 +173,12 @@ impl Pool {
 
 fn is_young(since: Option<Stamp>, now: Stamp) -> bool {
     since.is_none_or(|since| now.since(since) < MOST_IDLE)
+}
+
+/// Only a machine that has no descriptor left has no timer left.
+fn no_timer(error: io::Error) -> ClientError {
+    ClientError::new(ClientErrorKind::Capacity, "cannot have a timer to open connections by")
+        .caused_by(error)
 }
 
 type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
