@@ -21,6 +21,7 @@ mod items;
 mod name;
 mod openai;
 mod payload;
+mod prometheus;
 mod rerank;
 mod running_text;
 mod scan;
@@ -40,9 +41,12 @@ pub use error_message::error_message;
 pub use generate::{GenerateBackend, GenerateDecoder, GenerateSpec};
 pub use name::{BackendName, Route};
 pub use openai::OpenAiDecoder;
+pub use prometheus::{PrometheusSample, prometheus_samples};
 pub use rerank::{RerankBackend, RerankDecoder, RerankSpec};
 pub use spec::{BackendSpec, CommonSpec};
 pub use trt::{TrtBackend, TrtDecoder, TrtSpec};
 pub use truss::{TrussBackend, TrussSpec};
-pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDialect, VllmSpec};
+pub use vllm::{
+    PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDialect, VllmSpec, vllm_counters,
+};
 pub use wire_backend::{WireBackend, WireDecoder};

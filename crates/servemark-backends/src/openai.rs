@@ -54,6 +54,9 @@ impl OpenAiDecoder {
         if let Some(name) = chunk.cached().and_then(Cached::storage_name) {
             out.cache_storage(name);
         }
+        if let Some(times) = chunk.server_times() {
+            out.server_times(times);
+        }
         if let Some(output) = chunk.output() {
             let place = Place { index: output.index, kind: output.kind };
             self.piece(place, &output.text, usage, out);

@@ -3,6 +3,7 @@
 //! The order and the presence of the keys are those of vLLM 0.33.0's `bench serve`. Where OpenAI's
 //! routes answer as they always do, the readers are those of the other dialects.
 
+mod counters;
 mod pooling;
 mod prompt;
 mod responses;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servemark_core::{Prompt, RequestError, Sample};
 
+pub use self::counters::vllm_counters;
 pub use self::pooling::PoolingDecoder;
 pub use self::responses::ResponsesDecoder;
 use crate::payload::{Payload, cannot_say};

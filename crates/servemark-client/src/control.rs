@@ -94,6 +94,12 @@ impl ServerControl {
         Ok(ServerInfo { value: self.get("/server_info").await? })
     }
 
+    /// What the server tells Prometheus, from `/metrics`.
+    pub async fn metrics(&self) -> Result<String, ClientError> {
+        let body = self.call(Method::GET, "/metrics", None, QUESTION).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
     /// Empties the prefix cache by a POST to `route`, whose name is the dialect's.
     pub async fn flush_cache(&self, route: &str) -> Result<(), ClientError> {
         self.call(Method::POST, route, None, FLUSH).await.map(drop)

@@ -130,6 +130,26 @@ impl Usage {
     }
 }
 
+/// What the server says of its own times of a request, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ServerTimes {
+    /// For how long it waited until it was worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_ms: Option<f64>,
+    /// From there to its first token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttft_ms: Option<f64>,
+}
+
+impl ServerTimes {
+    /// Times of a request.
+    pub const fn new(queue_ms: Option<f64>, ttft_ms: Option<f64>) -> Self {
+        Self { queue_ms, ttft_ms }
+    }
+}
+
 /// Where a decoder puts what it finds. [`Recorder::at`](crate::Recorder::at) makes one that knows
 /// the time; a test can use a plain list.
 pub trait Sink {
@@ -143,5 +163,10 @@ pub trait Sink {
     /// this out.
     fn cache_storage(&mut self, name: &str) {
         let _ = name;
+    }
+    /// The server's own times of this request; the last word wins. Whoever has no use for them
+    /// leaves this out.
+    fn server_times(&mut self, times: ServerTimes) {
+        let _ = times;
     }
 }

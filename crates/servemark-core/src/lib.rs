@@ -9,6 +9,7 @@
 
 mod arrival;
 mod clock;
+mod counters;
 mod dataset;
 mod delta;
 mod delta_log;
@@ -30,8 +31,11 @@ mod varint;
 
 pub use arrival::{Arrival, ArrivalClock};
 pub use clock::{Clock, MonotonicClock, Stamp, unix_now};
+pub use counters::{
+    CountedWork, DiffusionCounters, PrefixCacheCounters, ServerCounters, SpeculationCounters,
+};
 pub use dataset::{Dataset, DatasetError, DrawContext};
-pub use delta::{CachedDetails, Delta, DeltaKind, Sink, Usage};
+pub use delta::{CachedDetails, Delta, DeltaKind, ServerTimes, Sink, Usage};
 pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
 pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrivalClock, DeltaLog, RequestError, Sample, Stamp, Usage};
+use crate::{ArrivalClock, DeltaLog, RequestError, Sample, ServerTimes, Stamp, Usage};
 
 /// Which request of a run: its session's position in the plan, and its turn.
 pub type RequestKey = (usize, u32);
@@ -73,6 +73,9 @@ pub struct RequestRecord {
     /// The name of the storage in which cached prompt tokens were, where the server says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_storage: Option<String>,
+    /// The server's own times, where it tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_times: Option<ServerTimes>,
     /// The output's text, pieces of every kind in order of arrival.
     #[serde(default)]
     pub text: String,
@@ -153,6 +156,9 @@ pub struct Planned {
     pub vision_tokens: u32,
     /// Output tokens asked for.
     pub output_tokens: u32,
+    /// How long the speech of the prompt is, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub audio_ns: u64,
     /// How many turns of its session were to follow it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub follow_ups: u32,
@@ -166,6 +172,7 @@ impl From<&Sample> for Planned {
             text_tokens: sample.text_tokens,
             vision_tokens: sample.vision_tokens,
             output_tokens: sample.output_tokens,
+            audio_ns: sample.audio_ns,
             follow_ups: 0,
         }
     }
@@ -252,6 +259,7 @@ impl Default for Planned {
             text_tokens: 0,
             vision_tokens: 0,
             output_tokens: 0,
+            audio_ns: 0,
             follow_ups: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord,
-    Sample, Sink, SocketFacts, Stamp, Usage,
+    Sample, ServerTimes, Sink, SocketFacts, Stamp, Usage,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -42,6 +42,7 @@ impl Recorder {
                 status: None,
                 usage: None,
                 cache_storage: None,
+                server_times: None,
                 text: String::with_capacity(expected * BYTES_PER_TOKEN),
                 outcome: Ok(Finish::default()),
             },
@@ -168,6 +169,10 @@ impl Sink for Stamped<'_> {
         if known.as_deref() != Some(name) {
             *known = Some(name.to_owned());
         }
+    }
+
+    fn server_times(&mut self, times: ServerTimes) {
+        self.recorder.record.server_times = Some(times);
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Sample {
     pub images: Vec<Image>,
     /// How many output tokens to ask for.
     pub output_tokens: u32,
+    /// How long the speech of the prompt is, in nanoseconds; zero where there is none.
+    pub audio_ns: u64,
     /// The adapter that answers it, by the name that the server knows it by; the model itself
     /// where there is none.
     pub adapter: Option<String>,
@@ -46,6 +48,7 @@ impl Sample {
             vision_tokens: 0,
             images: Vec::new(),
             output_tokens,
+            audio_ns: 0,
             adapter: None,
             extra_body: JsonObject::new(),
             headers: Vec::new(),

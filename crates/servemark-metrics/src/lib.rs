@@ -20,6 +20,7 @@ mod metrics;
 mod peak;
 mod policy;
 mod score;
+mod server_work;
 mod sessions;
 mod speculation;
 pub mod statistics;
@@ -48,6 +49,7 @@ pub use policy::{
     TpotRule,
 };
 pub use score::RequestScore;
+pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use speculation::AcceptLength;
 pub use steady_state::{ConcurrencyRatio, SteadyState};

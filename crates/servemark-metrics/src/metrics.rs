@@ -7,8 +7,9 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, SessionMetrics,
-    SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, statistics,
+    AcceptLength, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, ServerWork,
+    SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
+    statistics,
 };
 
 /// A run's numbers under one policy.
@@ -47,6 +48,11 @@ pub struct Metrics {
     pub sessions: Option<SessionMetrics>,
     /// How much speculative decoding yields.
     pub accept_length: AcceptLength,
+    /// What the server counted of its own work.
+    pub server_work: ServerWork,
+    /// How many times faster speech was read than it is spoken; absent where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inverse_real_time_factor: Option<f64>,
     /// The longest part of the run under its full load, if it is asked for and any request
     /// succeeded.
     pub steady_state: Option<SteadyState>,
@@ -95,6 +101,8 @@ impl Metrics {
             goodput: Goodput::of(scores, policy, duration_s),
             sessions: SessionMetrics::of(log, policy, scores),
             accept_length: AcceptLength::of(log),
+            server_work: ServerWork::of(log, duration_s),
+            inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
             truth: TruthComparison::of(log),
         }
@@ -292,6 +300,12 @@ fn peak_tokens(scores: &[RequestScore<'_>], rule: PeakRule) -> usize {
     }
 }
 
+fn inverse_real_time_factor(log: &RunLog, duration_s: f64) -> Option<f64> {
+    let successes = log.measured().filter(|record| record.is_success());
+    let speech_s: f64 = successes.map(|record| record.planned.audio_ns as f64 / 1e9).sum();
+    (speech_s > 0.0 && duration_s > 0.0).then(|| speech_s / duration_s)
+}
+
 fn first_start(spans: &[(f64, f64)]) -> f64 {
     spans.iter().map(|&(start, _)| start).fold(f64::INFINITY, f64::min)
 }
@@ -300,11 +314,14 @@ fn first_start(spans: &[(f64, f64)]) -> f64 {
 /// else, for a killed run, that of the last request in the log. Nothing that comes after the last
 /// answer is in it.
 fn duration_s(log: &RunLog, rule: DurationRule) -> f64 {
-    let start: fn(&RequestRecord) -> Stamp = match rule {
-        DurationRule::FirstDueToEnd => |record| record.scheduled,
-        DurationRule::FirstSentToEnd => RequestRecord::started,
+    let first = |instant: fn(&RequestRecord) -> Stamp| log.measured().map(instant).min();
+    let first_due = || first(|record| record.scheduled);
+    let start = match rule {
+        DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
+        DurationRule::FirstDueToEnd => first_due(),
+        DurationRule::FirstSentToEnd => first(RequestRecord::started),
     };
-    let start = log.measured().map(start).min().unwrap_or_default();
+    let start = start.unwrap_or_default();
     let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();
     let end = log.footer().map_or_else(last, |footer| footer.ended);
     seconds_between(start, end)

@@ -290,6 +290,8 @@ pub enum Counted {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DurationRule {
+    /// From when the load began to when the last request was done. The first may be due later.
+    BeganToEnd,
     /// From when the first request was due to when the last was done.
     FirstDueToEnd,
     /// From when the first request was sent to when the last was done.

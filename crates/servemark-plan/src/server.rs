@@ -33,6 +33,10 @@ pub struct ControlSpec {
     /// second, which nobody needs: the answers to the warm-up are in.
     #[serde(with = "servemark_core::seconds")]
     pub settle: Duration,
+    /// Whether it is asked what it has counted of its own work, before the measurement and after
+    /// it. A server that does not count is measured without.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counters: bool,
     /// Whether its profiler runs during the measurement.
     pub profile: Option<ProfileSpec>,
 }
@@ -43,6 +47,7 @@ impl Default for ControlSpec {
             ready_timeout: Duration::from_secs(60),
             flush_cache: None,
             settle: Duration::ZERO,
+            counters: false,
             profile: None,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use servemark_core::{ClientCost, Clock, Phase, RequestError, Session, Transport};
+use servemark_core::{ClientCost, Clock, Phase, RequestError, Session, Stamp, Transport};
 use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
 use tokio::sync::oneshot;
@@ -81,6 +81,8 @@ pub struct Fleet<'a, P> {
 pub struct Measured {
     /// How each request that was sent ended.
     pub outcomes: Vec<Result<(), RequestError>>,
+    /// The instant from which all due times counted.
+    pub started: Stamp,
     /// What it cost the threads that sent and read.
     pub cost: ClientCost,
     /// The shards whose threads died. What they had in flight or still to send has no record.
@@ -212,7 +214,7 @@ impl<F> Common<F> {
 
 /// Waits for every other shard and puts together what all of them sent.
 async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
-    let Sent { mut outcomes, cost, since } = first;
+    let Sent { mut outcomes, cost, start, since } = first;
     let (mut costs, mut lost) = (vec![cost], Vec::new());
     for Other { share, told } in others {
         if let Ok(sent) = told.await {
@@ -224,5 +226,5 @@ async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
             lost.push(share);
         }
     }
-    Measured { outcomes, cost: since.stop(clock, costs), lost }
+    Measured { outcomes, started: start, cost: since.stop(clock, costs), lost }
 }

@@ -47,7 +47,9 @@ pub(crate) struct Sent {
     pub(crate) outcomes: Vec<Outcome>,
     /// What that cost.
     pub(crate) cost: ShardCost,
-    /// When it started.
+    /// The instant from which all due times count.
+    pub(crate) start: Stamp,
+    /// What the machine did since.
     pub(crate) since: RunMeter,
 }
 
@@ -159,7 +161,7 @@ impl<P: Pacer> Runner<P> {
         let start = start.agree(self.clock()).await?;
         let (since, thread) = (RunMeter::start(self.clock()), ThreadMeter::start());
         let outcomes = self.depart(phase, &work, &calls, start).await;
-        Ok(Sent { outcomes, cost: thread.stop(), since })
+        Ok(Sent { outcomes, cost: thread.stop(), start, since })
     }
 
     /// Lets each session go when it is due, or by the transport's head start before. The gate is

@@ -24,7 +24,9 @@ pub(crate) async fn ask(
     measured: Measured,
 ) -> Footer {
     let mut footer = Footer::default();
+    footer.began = Some(measured.began);
     footer.ended = measured.ended;
+    footer.server_counters = measured.counters;
     footer.interrupted = context.stop.signal().is(Stop::Drain) || measured.lost_shards > 0;
     footer.client = Some(measured.cost);
     footer.truth = load.by_turn(server.take_truth());

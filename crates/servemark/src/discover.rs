@@ -14,6 +14,8 @@ use crate::{ExecuteError, RunContext};
 /// The names that a run goes by.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
+    /// The model's own name.
+    pub(crate) model: String,
     /// What requests call the model.
     pub(crate) served: String,
     /// Where its tokenizer is.
@@ -49,8 +51,8 @@ pub(crate) async fn names(
         None => first_model(context, server).await?,
     };
     let tokenizer = tokenizer_source(plan, server, &model).await;
-    let served = plan.model.served_name.clone().unwrap_or(model);
-    Ok(Names { served, tokenizer })
+    let served = plan.model.served_name.clone().unwrap_or_else(|| model.clone());
+    Ok(Names { model, served, tokenizer })
 }
 
 /// Loads the tokenizer, as far as a data set needs it. Answers are counted after the run, which is

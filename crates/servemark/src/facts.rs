@@ -24,6 +24,7 @@ fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFa
     plan.backend.path().clone_into(&mut facts.api_path);
     facts.target = server.url();
     facts.model.clone_from(&names.served);
+    facts.model_id = Some(names.model.clone()).filter(|model| *model != names.served);
     facts.tokenizer = names.tokenizer.name();
     facts.dataset = plan.workload.dataset.name().to_string();
     facts.requests = load.requests();

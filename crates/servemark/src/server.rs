@@ -1,8 +1,9 @@
 //! Whoever is asked: a server that runs already, or the simulator, started for the run.
 
 use serde_json::Value;
+use servemark_backends::vllm_counters;
 use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
-use servemark_core::{MonotonicClock, Truth};
+use servemark_core::{MonotonicClock, ServerCounters, Truth};
 use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
 
@@ -64,6 +65,16 @@ impl Server {
             context.tell(&News::Missed { what: "ask the server about itself", reason });
         }
         told.ok()
+    }
+
+    /// What the server has counted of its own work, if the plan wants to know and the server
+    /// counts any of it. Most do not, and a run can do without.
+    pub(crate) async fn counters(&self, plan: &BenchPlan) -> Option<ServerCounters> {
+        if !plan.control.counters {
+            return None;
+        }
+        let counters = vllm_counters(&self.control.metrics().await.ok()?);
+        (!counters.is_empty()).then_some(counters)
     }
 
     /// What the simulator really did since the truth was last taken.

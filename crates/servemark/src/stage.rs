@@ -7,7 +7,9 @@ use std::thread::available_parallelism;
 
 use servemark_backends::{BackendSpec, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
-use servemark_core::{ClientCost, Clock, MonotonicClock, RequestError, Stamp};
+use servemark_core::{
+    ClientCost, Clock, CountedWork, MonotonicClock, RequestError, ServerCounters, Stamp,
+};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{self as runner, Fleet, Runner, Share};
@@ -37,8 +39,12 @@ pub(crate) struct Measured {
     pub(crate) cost: ClientCost,
     /// How many of its threads died.
     pub(crate) lost_shards: usize,
-    /// When it was.
+    /// When the load began.
+    pub(crate) began: Stamp,
+    /// When the last answer was in.
     pub(crate) ended: Stamp,
+    /// What the server had counted before and after, if it says.
+    pub(crate) counters: Option<CountedWork>,
 }
 
 type Transport = Arc<HttpTransport<WireBackend>>;
@@ -57,14 +63,22 @@ impl Stage<'_> {
         let profile = self.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
         self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
+        let before = self.server.counters(self.plan).await;
         let measured = self.measure(&runner, &transport, clock).await;
         let ended = clock.now();
+        let counters = self.counted_since(before).await;
         profilers.stop().await;
-        let runner::Measured { cost, lost, .. } = measured.map_err(ExecuteError::Machine)?;
+        let runner::Measured { cost, lost, started: began, .. } =
+            measured.map_err(ExecuteError::Machine)?;
         for share in &lost {
             self.context.tell(&News::ShardLost { shard: share.shard() });
         }
-        Ok(Measured { cost, lost_shards: lost.len(), ended })
+        Ok(Measured { cost, lost_shards: lost.len(), began, ended, counters })
+    }
+
+    async fn counted_since(&self, before: Option<ServerCounters>) -> Option<CountedWork> {
+        let before = before?;
+        Some(CountedWork::new(before, self.server.counters(self.plan).await?))
     }
 
     fn transport(&self, clock: MonotonicClock) -> Result<Transport, ClientError> {

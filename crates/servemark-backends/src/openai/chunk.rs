@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use servemark_core::{DeltaKind, Usage};
+use servemark_core::{DeltaKind, JsonObject, ServerTimes, Usage};
 
 use crate::wire::{Cached, Few, Text};
 
@@ -20,6 +20,8 @@ pub(super) struct Chunk<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow)]
     object: Option<Text<'a>>,
+    #[serde(borrow)]
+    metrics: Option<&'a RawValue>,
 }
 
 /// What a frame adds to the output. A frame is one piece, whatever it is made of.
@@ -70,9 +72,21 @@ impl<'a> Chunk<'a> {
         }
     }
 
+    /// The times that vLLM's server tells of a request. What is under that name elsewhere is passed
+    /// over.
+    pub(super) fn server_times(&self) -> Option<ServerTimes> {
+        let times: JsonObject = serde_json::from_str(self.metrics?.get()).ok()?;
+        let [queue, ttft] =
+            ["queue_time_ms", "time_to_first_token_ms"].map(|key| times.get(key)?.as_f64());
+        queue.or(ttft).map(|_| ServerTimes::new(queue, ttft))
+    }
+
     /// Whether nothing in it counts but its output.
     pub(super) fn is_output_alone(&self) -> bool {
-        self.usage.is_none() && self.sglext.is_none() && self.finish_reasons().next().is_none()
+        self.usage.is_none()
+            && self.sglext.is_none()
+            && self.metrics.is_none()
+            && self.finish_reasons().next().is_none()
     }
 
     /// What it adds to the output. `None` for a role alone, an empty text, counts alone.

@@ -1,6 +1,7 @@
 //! What is read by the template of an earlier frame is what parsing the frame gives.
 
 use proptest::prelude::*;
+use servemark_core::ServerTimes;
 use servemark_testkit::captures::Capture;
 
 use super::*;
@@ -99,3 +100,31 @@ const TEXTS: [&str; 11] = [
     r#"""#,
     "error",
 ];
+
+#[test]
+fn a_servers_own_times_are_read_where_they_are_numbers() {
+    #[derive(Default)]
+    struct Times(Vec<ServerTimes>);
+    impl Sink for Times {
+        fn delta(&mut self, _delta: Delta<'_>) {}
+        fn usage(&mut self, _usage: Usage) {}
+        fn finish_reason(&mut self, _reason: &str) {}
+        fn server_times(&mut self, times: ServerTimes) {
+            self.0.push(times);
+        }
+    }
+    let mut times = Times::default();
+    let mut decoder = OpenAiDecoder::new(&Sample::new("hi", 1, 4));
+    for metrics in [
+        r#"{"queue_time_ms": 1.5, "time_to_first_token_ms": 20, "tokens_per_second": 3}"#,
+        r#"{"queue_time_ms": true, "time_to_first_token_ms": 7.25}"#,
+        r#"{"queue_time_ms": "late"}"#,
+        "[1, 2]",
+        "null",
+    ] {
+        let frame = format!(r#"{{"choices": [], "metrics": {metrics}}}"#);
+        decoder.event(Event::from_data(frame.as_bytes()), &mut times).unwrap();
+    }
+    let expected = [(Some(1.5), Some(20.0)), (None, Some(7.25))];
+    assert_eq!(times.0, expected.map(|(queue, ttft)| ServerTimes::new(queue, ttft)));
+}

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PieceCounts;
 use crate::record::is_default;
-use crate::{JsonObject, RequestKey, Stamp};
+use crate::{CountedWork, JsonObject, RequestKey, Stamp};
 
 /// The first line of a log: what was planned, by which program, on which machine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -78,6 +78,9 @@ pub struct RunFacts {
     pub target: String,
     /// The model's name, as the server is told it.
     pub model: String,
+    /// The model's own name, where the server is told another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_id: Option<String>,
     /// Where the tokenizer came from.
     pub tokenizer: String,
     /// The data set's name.
@@ -105,7 +108,8 @@ impl RunFacts {
     /// Whether answers are made of tokens. Embeddings and rankings are not: they have no output
     /// tokens, and no first one.
     pub fn generates(&self) -> bool {
-        !matches!(self.api_path.as_str(), "/v1/embeddings" | "/v1/rerank")
+        let route = self.api_path.rsplit('/').next().unwrap_or_default();
+        !["embeddings", "pooling", "rerank"].contains(&route)
     }
 }
 
@@ -114,6 +118,9 @@ impl RunFacts {
 #[serde(default)]
 #[non_exhaustive]
 pub struct Footer {
+    /// When the measurement began, from which its first request may be due later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began: Option<Stamp>,
     /// When the last request of the measurement was done.
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
@@ -130,6 +137,9 @@ pub struct Footer {
     /// The mean accepted length of speculative decoding since the server's start, by the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_length: Option<f64>,
+    /// The server's counters before and after the measurement, if it was asked and has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_counters: Option<CountedWork>,
     /// Each measured request's output, counted again with our tokenizer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retokenized: Vec<Retokenized>,

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    EmptySample, ItlRule, MetricPolicy, MissingTtft, OutputEvents, StreamRules, TokenSource,
-    TpotRule,
+    DurationRule, EmptySample, ItlRule, MetricPolicy, MissingTtft, OutputEvents, StreamRules,
+    TokenSource, TpotRule,
 };
 
 impl MetricPolicy {
-    /// vLLM 0.33.0, definition for definition. Its duration begins when the load does; here it
-    /// begins when the first request is due, which is the same where that is at the start.
+    /// vLLM 0.33.0, definition for definition.
     pub fn vllm() -> Self {
         let per_piece = StreamRules {
             events: OutputEvents::Any,
@@ -26,6 +25,7 @@ impl MetricPolicy {
             tpot: TpotRule::LatencyAfterFirst,
             end: EndRule::LastOutput,
             prompt_tokens: PromptTokenRule::Server,
+            duration: DurationRule::BeganToEnd,
             percentiles: vec![99.0],
             empty: EmptySample::Zero,
             ..Self::sglang()
