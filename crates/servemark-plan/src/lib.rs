@@ -9,8 +9,12 @@ mod error;
 mod output;
 mod plan;
 mod server;
+mod sweep;
 
 pub use error::PlanError;
 pub use output::{Layout, OutputSpec, ScoringSpec};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
+pub use sweep::{
+    Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
+};

@@ -65,12 +65,16 @@ pub struct WorkloadSpec {
     pub grouping: Grouping,
     /// The seed of every draw.
     pub seed: u32,
+    /// A few letters that every session's first prompt begins with, so that the server has it in
+    /// no cache; they count as part of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_salt: Option<String>,
 }
 
 impl WorkloadSpec {
     /// So many samples of a data set, drawn with SGLang's default seed.
     pub fn new(dataset: DatasetSpec, requests: usize) -> Self {
-        Self { dataset, requests, grouping: Grouping::Single, seed: 42 }
+        Self { dataset, requests, grouping: Grouping::Single, seed: 42, prompt_salt: None }
     }
 }
 

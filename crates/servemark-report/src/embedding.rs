@@ -3,10 +3,12 @@
 use std::io;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Verdict};
 
+use crate::grid::Grid;
 use crate::table::{Line, Style, Table, wrapped};
-use crate::{Report, ReportFormat};
+use crate::{GridFormat, Report, ReportFormat, SweepReport, SweepRow};
 
 /// The table of a run that embeds texts or ranks documents.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,19 +50,6 @@ fn failure(table: &mut Table, group: &FailureGroup) {
     }
 }
 
-/// What a grid of runs is written as.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum GridFormat {
-    /// A list of objects.
-    Json,
-    /// A line of heads, then a line per run, parted by commas.
-    Csv,
-    /// A table that a person can read as it is.
-    #[default]
-    Markdown,
-}
-
 /// Writes one row per run.
 pub fn write_grid(
     reports: &[Report<'_>],
@@ -68,21 +57,25 @@ pub fn write_grid(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let points: Vec<GridPoint> = reports.iter().map(GridPoint::of).collect();
+    let grid = || Grid {
+        keys: COLUMNS.map(|column| column.key.to_owned()).into(),
+        words: COLUMNS.map(|column| column.words.to_owned()).into(),
+        rows: points.iter().map(GridPoint::cells).collect(),
+    };
     match format {
+        GridFormat::Csv => grid().write_csv(out),
         GridFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &points)?;
             writeln!(out)
         }
-        GridFormat::Csv => {
-            writeln!(out, "{}", COLUMNS.map(|column| column.key).join(","))?;
-            points.iter().try_for_each(|point| writeln!(out, "{}", point.cells("").join(",")))
+        GridFormat::Html => {
+            let settings: Vec<_> = points.iter().map(GridPoint::settings).collect();
+            let rows = reports.iter().zip(&settings).map(|(report, settings)| {
+                SweepRow::new("", settings, report.metrics, report.audit)
+            });
+            SweepReport::of(rows).write(format, out)
         }
-        GridFormat::Markdown => {
-            writeln!(out, "| {} |", COLUMNS.map(|column| column.words).join(" | "))?;
-            writeln!(out, "|{}", "---:|".repeat(COLUMNS.len()))?;
-            let mut row = |point: &GridPoint| writeln!(out, "| {} |", point.cells("-").join(" | "));
-            points.iter().try_for_each(&mut row)
-        }
+        GridFormat::Markdown => grid().write_markdown(out),
     }
 }
 
@@ -132,12 +125,21 @@ impl GridPoint {
         }
     }
 
-    /// The row's cells; `absent` stands for what is not there.
-    fn cells(&self, absent: &str) -> [String; COLUMNS.len()] {
-        COLUMNS.map(|column| match (column.show)(self) {
-            cell if cell == ABSENT => absent.to_owned(),
-            cell => cell,
-        })
+    /// What makes it another run than the others.
+    fn settings(&self) -> Vec<(String, Value)> {
+        let Self { items_per_request, max_concurrency, .. } = self;
+        let settings = [
+            ("items_per_request", json!(items_per_request)),
+            ("max_concurrency", json!(max_concurrency)),
+        ];
+        settings.map(|(key, value)| (key.to_owned(), value)).into()
+    }
+
+    fn cells(&self) -> Vec<Option<String>> {
+        COLUMNS
+            .iter()
+            .map(|column| Some((column.show)(self)).filter(|cell| cell != ABSENT))
+            .collect()
     }
 }
 

@@ -4,19 +4,26 @@
 //! gives the same bytes on any machine. Formats compute no metric, read no clock, open no file and
 //! know no command line: what a peer's file repeats of its own arrives as facts of the run.
 
+pub mod chart;
 mod embedding;
 mod file_name;
+mod grid;
 mod layout;
 mod native;
+mod pareto;
 mod plot;
 mod sglang;
+mod sweep;
 mod table;
 mod vllm;
 
-pub use embedding::{EmbeddingTable, GridFormat, write_grid};
+pub use embedding::{EmbeddingTable, write_grid};
 pub use file_name::ResultFileName;
+pub use grid::GridFormat;
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};
+pub use pareto::frontier;
 pub use plot::ThroughputPlots;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
+pub use sweep::{SweepReport, SweepRow};
 pub use vllm::{VllmMetric, VllmTable};

@@ -55,6 +55,18 @@ impl ArrivalSpec {
         Ok(Self::Poisson { requests_per_second: Rate::new(requests_per_second)? })
     }
 
+    /// The same process at another rate. What has none of its own becomes what
+    /// [`at_rate`](Self::at_rate) makes of it.
+    pub fn with_rate(&self, requests_per_second: f64) -> Result<Self, ScheduleError> {
+        match self {
+            Self::Gamma { burstiness, .. } if requests_per_second != f64::INFINITY => {
+                let requests_per_second = Rate::new(requests_per_second)?;
+                Ok(Self::Gamma { requests_per_second, burstiness: *burstiness })
+            }
+            _ => Self::at_rate(requests_per_second),
+        }
+    }
+
     /// Whether everything is due at once.
     pub fn is_burst(&self) -> bool {
         matches!(self, Self::Burst)
@@ -140,6 +152,17 @@ mod tests {
     fn an_infinite_rate_is_a_burst() {
         assert_eq!(ArrivalSpec::at_rate(f64::INFINITY), Ok(ArrivalSpec::Burst));
         assert_eq!(ArrivalSpec::at_rate(0.0), Err(ScheduleError::RateNotPositive(0.0)));
+    }
+
+    #[test]
+    fn another_rate_keeps_the_gaps_kind() {
+        let burstiness = Burstiness::EVEN;
+        let gamma =
+            |rate| ArrivalSpec::Gamma { requests_per_second: Rate::new(rate).unwrap(), burstiness };
+        assert_eq!(gamma(1.0).with_rate(2.0), Ok(gamma(2.0)));
+        assert_eq!(gamma(1.0).with_rate(f64::INFINITY), Ok(ArrivalSpec::Burst));
+        assert_eq!(ArrivalSpec::Burst.with_rate(2.0), ArrivalSpec::at_rate(2.0));
+        assert_eq!(gamma(1.0).with_rate(0.0), Err(ScheduleError::RateNotPositive(0.0)));
     }
 
     #[test]

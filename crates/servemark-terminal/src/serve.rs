@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
-use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute, stop_on_ctrl_c};
+use servemark::{
+    ExecuteError, ExitCode, Run, RunContext, Scores, SweepRunError, execute, stop_on_ctrl_c,
+};
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
 use crate::screen::{self, Screen};
@@ -138,6 +140,7 @@ fn cannot_append(what: &str, path: &Path) -> String {
 /// A run that did not come to its report knows its code; all else is the machine's or the user's.
 fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
+    let of_sweep = error.downcast_ref::<SweepRunError>().map(SweepRunError::exit_code);
     let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
-    of_run.or(of_log).unwrap_or(ExitCode::Internal)
+    of_run.or(of_sweep).or(of_log).unwrap_or(ExitCode::Internal)
 }

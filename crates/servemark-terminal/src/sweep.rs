@@ -3,11 +3,11 @@
 use std::fs;
 
 use anyhow::Context;
+use serde_json::{Value, json};
 use servemark::core::RunLog;
-use servemark::plan::BenchPlan;
+use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::report::GridFormat;
-use servemark::runner::Stop;
-use servemark::{ExitCode, Scores, execute, write_runs};
+use servemark::{ExitCode, PointRun, Scores, write_runs};
 use servemark_cli::{Parsed, Sweep};
 
 use crate::{screen, serve};
@@ -27,30 +27,29 @@ pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// The logs of the runs that there were: Ctrl-C ends the run and the sweep. All of them share what
-/// a run is given, so that Ctrl-C counts once.
+/// The logs of the runs that there were: Ctrl-C ends the run and the sweep.
 fn runs(points: &[Parsed]) -> anyhow::Result<(Vec<RunLog>, ExitCode)> {
     let (mut logs, mut worst) = (Vec::new(), ExitCode::Ok);
     let Some(context) = serve::prepare(&points[0])? else { return Ok((logs, worst)) };
-    for (number, Parsed { plan, .. }) in (1..).zip(points) {
-        screen::complain(&format!("Point {number} of {}: {}", points.len(), load(plan)));
-        let run = execute(plan, &context)?;
+    for done in servemark::Sweep::open(&spec(points), None, &context)? {
+        let PointRun { point: Point { plan, .. }, run, .. } = done?;
         let code = serve::keep(&run, &Scores::of(&run.log, &plan.scoring), &plan.output)?;
         worst = if code as u8 > worst as u8 { code } else { worst };
         logs.push(run.log);
-        if context.stop.signal().is(Stop::Drain) {
-            break;
-        }
     }
     Ok((logs, worst))
 }
 
-fn load(plan: &BenchPlan) -> String {
-    let items = plan.workload.grouping.items();
-    match plan.load.max_concurrency {
-        Some(limit) => format!("{items} per request, at most {limit} in flight"),
-        None => format!("{items} per request, no limit in flight"),
-    }
+/// The points as the command line has them, prompts and all.
+fn spec(points: &[Parsed]) -> SweepSpec {
+    let named = |Parsed { plan, .. }: &Parsed| NamedPlan::new(settings(plan), plan.clone());
+    SweepSpec::listed(points.iter().map(named)).isolated(Isolation::none())
+}
+
+fn settings(plan: &BenchPlan) -> Vec<(String, Value)> {
+    let limit = plan.load.max_concurrency.map_or(json!("inf"), |limit| json!(limit));
+    let items = json!(plan.workload.grouping.items());
+    vec![("items".to_owned(), items), ("max_concurrency".to_owned(), limit)]
 }
 
 fn grid(logs: &[RunLog], format: GridFormat) -> anyhow::Result<String> {

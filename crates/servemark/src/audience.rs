@@ -115,6 +115,17 @@ pub enum News<'a> {
         /// How much, and what to do.
         warning: &'a str,
     },
+    /// A sweep goes on to its next point.
+    Point {
+        /// The how-manieth, from one.
+        number: usize,
+        /// Of how many, where that is known.
+        of: Option<usize>,
+        /// The point.
+        name: &'a str,
+        /// Whether its run log is there already.
+        is_done: bool,
+    },
     /// A self-test goes on to its next load.
     Testing {
         /// What is measured.
@@ -235,6 +246,11 @@ impl fmt::Display for News<'_> {
                  Ctrl-C again gives them up."
             ),
             Self::Strained { warning } => f.write_str(warning),
+            Self::Point { number, of, name, is_done } => {
+                let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+                let how = if *is_done { " was measured already" } else { "" };
+                write!(f, "Point {number}{of}{how}: {name}")
+            }
             Self::Testing { what } => write!(f, "Measuring the {what}..."),
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
         }

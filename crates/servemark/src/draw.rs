@@ -12,7 +12,7 @@ use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
 
 use crate::audience::News;
 use crate::server::Server;
-use crate::{ExecuteError, RunContext};
+use crate::{ExecuteError, RunContext, salt};
 
 /// What is sent, and when.
 #[derive(Debug)]
@@ -66,6 +66,9 @@ pub(crate) fn load(
         return Err(PlanError::NeedsChat { dataset, backend }.into());
     }
     let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
+    if let Some(salt) = &plan.workload.prompt_salt {
+        salt::season(&mut sessions, salt, tokenizer)?;
+    }
     if let Some(header) = &plan.load.sessions.header {
         name_sessions(&mut sessions, header, run);
     }

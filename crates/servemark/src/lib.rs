@@ -2,7 +2,7 @@
 //!
 //! [`execute`] runs a whole [`BenchPlan`](plan::BenchPlan): it waits for the server, draws the
 //! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`Scores`]
-//! turns into tables. [`selftest()`] says what this machine is worth as a client. The parts are re-exported under their own names for a harness of one's own.
+//! turns into tables. A [`Sweep`] runs several. [`selftest()`] says what this machine is worth as a client. The parts are re-exported under their own names for a harness of one's own.
 //!
 //! # A backend of one's own
 //!
@@ -100,11 +100,13 @@ mod files;
 mod journal;
 mod known;
 mod profiler;
+mod salt;
 mod score;
 mod selftest;
 mod server;
 mod stage;
 mod stop_key;
+mod sweep;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
@@ -117,6 +119,9 @@ pub use selftest::{
     SelftestVerdict, selftest,
 };
 pub use stop_key::stop_on_ctrl_c;
+pub use sweep::{
+    Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,
+};
 
 pub use servemark_backends as backends;
 pub use servemark_client as client;

@@ -81,7 +81,7 @@ fn a_grid_has_a_run_for_every_pair_and_one_table() {
         let (table, news) = (text(&output.stdout), text(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{news}");
         assert_eq!(table.lines().count(), 2 + 4, "{table}");
-        assert!(news.contains("Point 4 of 4: 4 per request, at most 3 in flight"), "{news}");
+        assert!(news.contains("Point 4 of 4: items=4,max_concurrency=3"), "{news}");
         let written = fs::read_to_string(folder.path().join(file)).unwrap();
         if rows > 0 {
             assert_eq!(written.lines().count(), rows, "{written}");

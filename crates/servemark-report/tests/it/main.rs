@@ -10,6 +10,7 @@ mod peer;
 mod plots;
 mod requests;
 mod server_figures;
+mod sweeps;
 mod vllm;
 #[path = "../../../servemark-metrics/tests/it/vllm_golden.rs"]
 mod vllm_golden;

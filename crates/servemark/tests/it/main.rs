@@ -6,3 +6,4 @@ mod profiling;
 mod runs;
 mod selftest;
 mod sessions;
+mod sweeps;

@@ -1,0 +1,62 @@
+//! What keeps the points of a sweep apart.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Point;
+
+/// What keeps the points of a sweep apart, so that none finds in the server's prefix cache what an
+/// earlier one left there.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Isolation {
+    /// Whether each point draws with a seed of its own: the plan's, plus the point's number. A
+    /// sweep along the seed itself keeps its seeds.
+    pub own_seed: bool,
+    /// Whether the prompts of each point begin with a few letters that no other point's do.
+    pub prompt_salt: bool,
+    /// How long the server rests between two points.
+    #[serde(with = "servemark_core::seconds")]
+    pub cool_down: Duration,
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self { own_seed: true, prompt_salt: true, cool_down: Duration::ZERO }
+    }
+}
+
+impl Isolation {
+    /// Plans are run as they are, one right after the other.
+    pub fn none() -> Self {
+        Self { own_seed: false, prompt_salt: false, cool_down: Duration::ZERO }
+    }
+
+    /// The same with so long a rest between two points.
+    #[must_use]
+    pub fn with_cool_down(self, cool_down: Duration) -> Self {
+        Self { cool_down, ..self }
+    }
+
+    pub(super) fn set_apart(&self, index: u32, nonce: u64, point: &mut Point) {
+        let sweeps_seeds = point.settings.iter().any(|(key, _)| key.ends_with("seed"));
+        let workload = &mut point.plan.workload;
+        if self.own_seed && !sweeps_seeds {
+            workload.seed = workload.seed.wrapping_add(index);
+        }
+        if self.prompt_salt {
+            workload.prompt_salt = Some(salt(nonce, index));
+        }
+    }
+}
+
+/// Eight hexadecimal digits that no other point has, and hardly one of another sweep: a step of a
+/// Weyl sequence, whose bits the multiplications of `SplitMix64` stir.
+fn salt(nonce: u64, index: u32) -> String {
+    let mut bits = nonce.wrapping_add(u64::from(index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    format!("{:08x}", (bits ^ (bits >> 31)) >> 32)
+}

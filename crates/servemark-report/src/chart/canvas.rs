@@ -1,0 +1,83 @@
+//! Strokes, areas and letters on any of the plotting library's surfaces.
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// A surface whose unit is a hundredth of an inch.
+pub(super) struct Canvas<'a, B: DrawingBackend> {
+    pub(super) area: &'a DrawingArea<B, Shift>,
+    /// How many pixels a unit is.
+    pub(super) scale: f64,
+}
+
+/// Where a text stands beside its point. Closed: these are all that figures need.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Stand {
+    /// To the left, in the middle of the line.
+    Left,
+    /// To the right, in the middle of the line.
+    Right,
+    /// Below.
+    Below,
+    /// Turned upwards, before the point.
+    Upwards,
+}
+
+pub(super) type At = (f64, f64);
+
+impl<B: DrawingBackend> Canvas<'_, B> {
+    fn pixel(&self, (x, y): At) -> (i32, i32) {
+        ((x * self.scale).round() as i32, (y * self.scale).round() as i32)
+    }
+
+    #[expect(clippy::cast_sign_loss, reason = "a width is one or more")]
+    fn stroke(&self, color: RGBAColor, width: f64) -> ShapeStyle {
+        let width = (width * self.scale).round().max(1.0);
+        ShapeStyle { color, filled: false, stroke_width: width as u32 }
+    }
+
+    pub(super) fn line(&self, points: &[At], color: RGBAColor, width: f64) -> io::Result<()> {
+        let pixels: Vec<_> = points.iter().map(|at| self.pixel(*at)).collect();
+        drawn::<B>(self.area.draw(&PathElement::new(pixels, self.stroke(color, width))))
+    }
+
+    pub(super) fn area(&self, outline: &[At], color: RGBAColor) -> io::Result<()> {
+        let pixels: Vec<_> = outline.iter().map(|at| self.pixel(*at)).collect();
+        drawn::<B>(self.area.draw(&Polygon::new(pixels, color.filled())))
+    }
+
+    pub(super) fn disc(&self, at: At, radius: f64, color: RGBAColor) -> io::Result<()> {
+        let radius = (radius * self.scale).round().max(1.0) as i32;
+        drawn::<B>(self.area.draw(&Circle::new(self.pixel(at), radius, color.filled())))
+    }
+
+    pub(super) fn text(&self, text: &str, at: At, size: f64, stand: Stand) -> io::Result<()> {
+        let (anchor, transform) = match stand {
+            Stand::Left => (Pos::new(HPos::Right, VPos::Center), FontTransform::None),
+            Stand::Right => (Pos::new(HPos::Left, VPos::Center), FontTransform::None),
+            Stand::Below => (Pos::new(HPos::Center, VPos::Top), FontTransform::None),
+            Stand::Upwards => (Pos::new(HPos::Center, VPos::Bottom), FontTransform::Rotate270),
+        };
+        for (row, line) in (0..).zip(text.lines()) {
+            let at = (at.0, at.1 + f64::from(row) * size * LINE);
+            let font = (FAMILY, size * self.scale).into_font().transform(transform.clone());
+            let style = font.color(&BLACK).pos(anchor);
+            drawn::<B>(self.area.draw(&Text::new(line, self.pixel(at), style)))?;
+        }
+        Ok(())
+    }
+}
+
+fn drawn<B: DrawingBackend>(
+    result: Result<(), DrawingAreaErrorKind<B::ErrorType>>,
+) -> io::Result<()> {
+    result.map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// Every viewer has a font of this family.
+pub(super) const FAMILY: &str = "sans-serif";
+/// From one line of text to the next, in heights of a letter.
+pub(super) const LINE: f64 = 1.25;

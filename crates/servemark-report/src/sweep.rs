@@ -1,0 +1,188 @@
+//! The points of a sweep: a row each, and how latency and throughput trade.
+
+mod page;
+
+use std::fmt;
+use std::io;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use servemark_metrics::{Audit, Metrics, Summary};
+
+use crate::GridFormat;
+use crate::grid::Grid;
+
+/// The points of a sweep.
+#[derive(Clone, Debug, Default)]
+pub struct SweepReport<'a> {
+    rows: Vec<SweepRow<'a>>,
+}
+
+/// A point of a sweep with its numbers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SweepRow<'a> {
+    name: &'a str,
+    #[serde(serialize_with = "as_object")]
+    settings: &'a [(String, Value)],
+    metrics: &'a Metrics,
+    audit: &'a Audit,
+}
+
+impl<'a> SweepRow<'a> {
+    /// A point, what makes it another than the others, and its numbers.
+    pub fn new(
+        name: &'a str,
+        settings: &'a [(String, Value)],
+        metrics: &'a Metrics,
+        audit: &'a Audit,
+    ) -> Self {
+        Self { name, settings, metrics, audit }
+    }
+
+    fn setting(&self, key: &str) -> Option<String> {
+        let (_, value) = self.settings.iter().find(|(known, _)| known == key)?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    }
+}
+
+impl<'a> SweepReport<'a> {
+    /// A report of these points.
+    pub fn of(rows: impl IntoIterator<Item = SweepRow<'a>>) -> Self {
+        Self { rows: rows.into_iter().collect() }
+    }
+
+    /// Writes all points in a form.
+    pub fn write(&self, format: GridFormat, out: &mut dyn io::Write) -> io::Result<()> {
+        match format {
+            GridFormat::Csv => self.grid().write_csv(out),
+            GridFormat::Html => page::write(self, out),
+            GridFormat::Json => {
+                serde_json::to_writer_pretty(&mut *out, &self.rows)?;
+                writeln!(out)
+            }
+            GridFormat::Markdown => self.grid().write_markdown(out),
+        }
+    }
+
+    fn grid(&self) -> Grid {
+        let settings = self.settings();
+        let columns: Vec<&Column> = COLUMNS.iter().filter(|column| self.has(column)).collect();
+        let heads = |head: fn(&Column) -> &str| {
+            settings
+                .iter()
+                .copied()
+                .chain(columns.iter().map(move |column| head(column)))
+                .map(str::to_owned)
+        };
+        let row = |row: &SweepRow<'_>| {
+            let own = settings.iter().map(|key| row.setting(key));
+            own.chain(columns.iter().map(|column| (column.show)(row))).collect()
+        };
+        Grid {
+            keys: heads(|column| column.key).collect(),
+            words: heads(|column| column.words).collect(),
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+
+    /// What any point sets, in the order in which it is met.
+    fn settings(&self) -> Vec<&str> {
+        let mut keys: Vec<&str> = Vec::new();
+        for (key, _) in self.rows.iter().flat_map(|row| row.settings) {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// A figure that no point has would be an empty column.
+    fn has(&self, column: &Column) -> bool {
+        self.rows.iter().any(|row| (column.show)(row).is_some())
+    }
+}
+
+/// A line about a point, for who waits for the next.
+impl fmt::Display for SweepRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.name)?;
+        let figures = COLUMNS.iter().filter(|column| column.is_live);
+        let mut shown = figures.filter_map(|column| Some((column.words, (column.show)(self)?)));
+        shown.try_for_each(|(words, value)| write!(f, "  {words} {value}"))
+    }
+}
+
+/// A number of a point: its names for programs and for people, and how it is shown.
+struct Column {
+    key: &'static str,
+    words: &'static str,
+    show: fn(&SweepRow<'_>) -> Option<String>,
+    is_live: bool,
+}
+
+const COLUMNS: [Column; 19] = [
+    live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
+    live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
+    column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
+    live("requests_per_s", "requests/s", |row| number(row.metrics.throughput.requests_per_s)),
+    column("items_per_s", "items/s", |row| {
+        number(row.metrics.items.items_per_s.filter(|_| !generates(row)))
+    }),
+    column("input_tokens_per_s", "input tokens/s", |row| {
+        number(row.metrics.throughput.input_tokens_per_s)
+    }),
+    live("output_tokens_per_s", "output tokens/s", |row| number(output_tokens_per_s(row))),
+    column("mean_concurrency", "in flight", |row| number(row.metrics.concurrency.mean)),
+    column("goodput_requests_per_s", "good requests/s", |row| {
+        number(row.metrics.goodput.as_ref().and_then(|goodput| goodput.requests_per_s))
+    }),
+    column("mean_ttft_ms", "TTFT mean (ms)", |row| number(ttft(row).mean_ms)),
+    column("median_ttft_ms", "TTFT p50 (ms)", |row| number(ttft(row).median_ms)),
+    live("p99_ttft_ms", "TTFT p99 (ms)", |row| number(ttft(row).percentile_ms(99.0))),
+    column("mean_tpot_ms", "TPOT mean (ms)", |row| number(tpot(row).mean_ms)),
+    column("median_tpot_ms", "TPOT p50 (ms)", |row| number(tpot(row).median_ms)),
+    live("p99_tpot_ms", "TPOT p99 (ms)", |row| number(tpot(row).percentile_ms(99.0))),
+    column("mean_e2el_ms", "E2E mean (ms)", |row| number(e2el(row).mean_ms)),
+    column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
+    live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
+    live("client_audit", "client audit", |row| Some(row.audit.verdict.to_string())),
+];
+
+type Show = fn(&SweepRow<'_>) -> Option<String>;
+
+const fn column(key: &'static str, words: &'static str, show: Show) -> Column {
+    Column { key, words, show, is_live: false }
+}
+
+const fn live(key: &'static str, words: &'static str, show: Show) -> Column {
+    Column { key, words, show, is_live: true }
+}
+
+fn ttft<'a>(row: &SweepRow<'a>) -> &'a Summary {
+    &row.metrics.latencies.ttft
+}
+
+fn tpot<'a>(row: &SweepRow<'a>) -> &'a Summary {
+    &row.metrics.latencies.tpot
+}
+
+fn e2el<'a>(row: &SweepRow<'a>) -> &'a Summary {
+    &row.metrics.latencies.e2el
+}
+
+fn output_tokens_per_s(row: &SweepRow<'_>) -> Option<f64> {
+    row.metrics.throughput.output_tokens_per_s.filter(|_| generates(row))
+}
+
+/// Whether there is a first token to wait for.
+fn generates(row: &SweepRow<'_>) -> bool {
+    ttft(row).samples > 0
+}
+
+fn number(value: Option<f64>) -> Option<String> {
+    value.map(|value| format!("{value:.2}"))
+}
+
+fn as_object<S: Serializer>(settings: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(settings.iter().map(|(key, value)| (key, value)))
+}

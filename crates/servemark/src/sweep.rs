@@ -1,0 +1,77 @@
+//! Runs one after the other, each a point of a sweep.
+//!
+//! A [`Sweep`] gives its points one at a time, so that whoever drives it can print, plot or stop
+//! between two of them. In a folder it keeps a run log for every point, and what it is a sweep of:
+//! opened again, it goes on where it was stopped or killed.
+
+mod error;
+mod folder;
+mod outcome;
+mod runner;
+
+use std::path::Path;
+use std::vec;
+
+use servemark_plan::{Point, SweepSpec};
+use servemark_runner::Stop;
+
+pub use self::error::SweepRunError;
+pub use self::outcome::{PointScore, SweepOutcome};
+pub use self::runner::{Origin, PointRun, PointRunner, Probe};
+use crate::RunContext;
+
+/// The points of a sweep, each run when it is asked for.
+///
+/// ```no_run
+/// # fn spec() -> servemark::plan::SweepSpec { unimplemented!() }
+/// use std::path::Path;
+/// use std::sync::Arc;
+///
+/// use servemark::core::NoProgress;
+/// use servemark::report::GridFormat;
+/// use servemark::{RunContext, Sweep, SweepOutcome};
+///
+/// let context = RunContext::new(Arc::new(NoProgress));
+/// let mut outcome = SweepOutcome::default();
+/// for done in Sweep::open(&spec(), Some(Path::new("sweep")), &context)? {
+///     outcome.add(done?.score());
+/// }
+/// outcome.write(GridFormat::Markdown, &mut std::io::stdout())?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Sweep<'a> {
+    points: vec::IntoIter<Point>,
+    runner: PointRunner<'a>,
+    context: &'a RunContext,
+}
+
+impl<'a> Sweep<'a> {
+    /// A sweep that keeps its run logs in `folder`, or where its plans say. A folder that is there
+    /// already must be one of the same sweep; what is whole in it is not run again.
+    pub fn open(
+        spec: &SweepSpec,
+        folder: Option<&Path>,
+        context: &'a RunContext,
+    ) -> Result<Self, SweepRunError> {
+        let mut runner = PointRunner::open(spec, folder, context)?;
+        let points = spec.points(runner.nonce())?;
+        runner.expect(points.len());
+        Ok(Self { points: points.into_iter(), runner, context })
+    }
+}
+
+/// Ends when all points are through or the user wants to stop.
+impl Iterator for Sweep<'_> {
+    type Item = Result<PointRun, SweepRunError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.context.stop.signal().is(Stop::Drain) {
+            return None;
+        }
+        match self.runner.probe(self.points.next()?) {
+            Err(error) if error.is_stop() => None,
+            probed => Some(probed),
+        }
+    }
+}

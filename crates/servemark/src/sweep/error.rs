@@ -1,0 +1,65 @@
+//! Why a sweep did not come to its end.
+
+use std::io;
+use std::path::PathBuf;
+
+use servemark_core::RunLogError;
+use servemark_plan::SweepError;
+use thiserror::Error;
+
+use crate::{ExecuteError, ExitCode};
+
+/// Why a sweep did not come to its end.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SweepRunError {
+    /// The sweep cannot be.
+    #[error(transparent)]
+    Spec(#[from] SweepError),
+    /// The folder holds another sweep.
+    #[error(
+        "{folder} holds another sweep than this one; name another folder, or ask for the same \
+         points to go on with that one",
+        folder = folder.display()
+    )]
+    Different {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder cannot be read or written.
+    #[error("cannot keep the sweep in {path}", path = path.display())]
+    Folder {
+        /// The folder or a file in it.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A point that was measured already cannot be read.
+    #[error(transparent)]
+    RunLog(#[from] RunLogError),
+    /// A point's run did not come to its report.
+    #[error("point {name}: {source}")]
+    Point {
+        /// The point.
+        name: String,
+        /// Why.
+        source: ExecuteError,
+    },
+}
+
+impl SweepRunError {
+    /// The program's exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Spec(_) | Self::Different { .. } | Self::RunLog(_) => ExitCode::Usage,
+            Self::Folder { .. } => ExitCode::Internal,
+            Self::Point { source, .. } => source.exit_code(),
+        }
+    }
+
+    /// Whether the user stopped it.
+    pub(super) fn is_stop(&self) -> bool {
+        matches!(self, Self::Point { source: ExecuteError::Interrupted, .. })
+    }
+}

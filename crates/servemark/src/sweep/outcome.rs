@@ -1,0 +1,78 @@
+//! What a sweep found.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::Value;
+use servemark_metrics::{Audit, MetricPolicy, Metrics};
+use servemark_report::{GridFormat, SweepReport, SweepRow};
+
+use super::PointRun;
+use crate::{ExitCode, Scores};
+
+/// What a sweep found: the numbers of its points, in their order.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct SweepOutcome {
+    /// The points that were run.
+    pub points: Vec<PointScore>,
+}
+
+/// A point and its numbers by our own definitions.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PointScore {
+    /// What it is called.
+    pub name: String,
+    /// What makes it another point than the others.
+    pub settings: Vec<(String, Value)>,
+    /// Its numbers.
+    pub metrics: Metrics,
+    /// What the client did to them.
+    pub audit: Audit,
+    /// Its run log, if it has a file.
+    pub run_log: Option<PathBuf>,
+    /// How its run went.
+    pub exit_code: ExitCode,
+}
+
+impl PointScore {
+    pub(super) fn of(done: PointRun) -> Self {
+        let PointRun { point, run, .. } = done;
+        let scoring = &point.plan.scoring;
+        let policy = MetricPolicy::native()
+            .with_slos(scoring.slos.iter().copied())
+            .with_sample_budget(scoring.sample_budget);
+        let scores = Scores::of(&run.log, scoring);
+        Self {
+            metrics: Metrics::score(&run.log, &policy),
+            audit: scores.audit().clone(),
+            exit_code: scores.exit_code(),
+            name: point.name,
+            settings: point.settings,
+            run_log: run.run_log,
+        }
+    }
+}
+
+impl SweepOutcome {
+    /// Takes note of the next point.
+    pub fn add(&mut self, point: PointScore) {
+        self.points.push(point);
+    }
+
+    /// The worst of the points' exit codes.
+    pub fn exit_code(&self) -> ExitCode {
+        let codes = self.points.iter().map(|point| point.exit_code);
+        codes.max_by_key(|code| *code as u8).unwrap_or(ExitCode::Ok)
+    }
+
+    /// Writes one row for each point, and plots where the format has them.
+    pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
+        let rows = self
+            .points
+            .iter()
+            .map(|point| SweepRow::new(&point.name, &point.settings, &point.metrics, &point.audit));
+        SweepReport::of(rows).write(format, out)
+    }
+}

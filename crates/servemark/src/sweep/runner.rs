@@ -1,0 +1,125 @@
+//! One point after the other.
+
+use std::path::Path;
+
+use servemark_core::{Clock, MonotonicClock};
+use servemark_plan::{Point, SweepSpec};
+use tokio::time::{Instant, sleep_until};
+
+use super::folder::Folder;
+use super::{PointScore, SweepRunError};
+use crate::audience::News;
+use crate::{ExecuteError, Run, RunContext, execute};
+
+/// Runs a point, or says what running it would give: what a sweep and a search need of the world.
+pub trait Probe {
+    /// The point's run.
+    fn probe(&mut self, point: Point) -> Result<PointRun, SweepRunError>;
+}
+
+/// A point that was run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PointRun {
+    /// What was run. Its plan says where its run log is.
+    pub point: Point,
+    /// Its run.
+    pub run: Run,
+    /// When.
+    pub origin: Origin,
+}
+
+/// When a point was run. Closed: it was now or before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Origin {
+    /// Just now.
+    Measured,
+    /// Before this sweep was stopped and begun again.
+    Resumed,
+}
+
+impl PointRun {
+    /// The point's numbers by our own definitions, without what they were made of.
+    pub fn score(self) -> PointScore {
+        PointScore::of(self)
+    }
+}
+
+/// Runs points of one sweep, in a folder that keeps them if there is one.
+#[derive(Debug)]
+pub struct PointRunner<'a> {
+    context: &'a RunContext,
+    folder: Folder,
+    isolation: servemark_plan::Isolation,
+    expected: Option<usize>,
+    begun: usize,
+    measured: usize,
+}
+
+impl<'a> PointRunner<'a> {
+    /// A runner of the points of a sweep, which are whatever it is given.
+    pub fn open(
+        spec: &SweepSpec,
+        folder: Option<&Path>,
+        context: &'a RunContext,
+    ) -> Result<Self, SweepRunError> {
+        let folder = Folder::open(folder, spec)?;
+        let isolation = spec.isolation.clone();
+        Ok(Self { context, folder, isolation, expected: None, begun: 0, measured: 0 })
+    }
+
+    /// What the sweep's prompts are to be salted with: the same when it is begun again.
+    pub fn nonce(&self) -> u64 {
+        self.folder.nonce()
+    }
+
+    /// Tells how many points there will be.
+    pub(super) fn expect(&mut self, points: usize) {
+        self.expected = Some(points);
+    }
+
+    fn tell(&self, name: &str, is_done: bool) {
+        let (number, of) = (self.begun, self.expected);
+        self.context.tell(&News::Point { number, of, name, is_done });
+    }
+
+    fn measure(&mut self, point: &Point) -> Result<Run, ExecuteError> {
+        if self.measured > 0 {
+            self.cool_down()?;
+        }
+        self.measured += 1;
+        execute(&point.plan, self.context)
+    }
+
+    fn cool_down(&self) -> Result<(), ExecuteError> {
+        let rest = self.isolation.cool_down;
+        if rest.is_zero() {
+            return Ok(());
+        }
+        let clock = MonotonicClock::start();
+        let over = async {
+            sleep_until(Instant::from_std(clock.instant(clock.now() + rest))).await;
+            Ok(())
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.map_err(ExecuteError::Machine)?.block_on(self.context.unless_stopped(over))
+    }
+}
+
+impl Probe for PointRunner<'_> {
+    fn probe(&mut self, mut point: Point) -> Result<PointRun, SweepRunError> {
+        self.begun += 1;
+        if let Some(path) = self.folder.log_of(self.begun, &point.name) {
+            point.plan.output.run_log = Some(path.clone());
+            if let Some(log) = Folder::finished(&path, &point.plan.to_json()) {
+                self.tell(&point.name, true);
+                let run = Run { log, run_log: Some(path), run_log_error: None, lost_shards: 0 };
+                return Ok(PointRun { point, run, origin: Origin::Resumed });
+            }
+        }
+        self.tell(&point.name, false);
+        let failed = |source| SweepRunError::Point { name: point.name.clone(), source };
+        let run = self.measure(&point).map_err(failed)?;
+        Ok(PointRun { point, run, origin: Origin::Measured })
+    }
+}
