@@ -21,10 +21,10 @@ def main() -> None:
     torch.manual_seed(1)
     config = BertConfig(
         vocab_size=30522,
-        hidden_size=64,
+        hidden_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
-        intermediate_size=128,
+        intermediate_size=256,
         num_labels=1,
     )
     ranker = folder / "reranker"

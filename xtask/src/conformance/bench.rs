@@ -11,11 +11,16 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::case::{Case, Expected};
 use super::checks;
-use super::engine::Engine;
-use super::process::{ProcessGroup, end_of, output};
+use super::dialect::{Dialect, RESULT};
+use super::engine::Serving;
+use super::install::Place;
+use super::peer;
+use super::process::{ProcessGroup, end_of, output, poll};
 use super::record::{Record, records};
 use super::report::CaseReport;
-use super::wire::exchanges;
+use super::server::Server;
+use super::tally::Tally;
+use super::wire::{Exchange, exchanges};
 use super::wiretap::Wiretap;
 
 /// The client, built.
@@ -29,35 +34,43 @@ pub(super) struct Bench {
 /// What a case is run against.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'a> {
-    pub(super) engine: &'static Engine,
+    pub(super) serving: &'static Serving,
+    pub(super) server: &'a Server,
     pub(super) wiretap: &'a Wiretap,
-    /// The folder of the model's tokenizer.
-    pub(super) tokenizer: &'a Path,
+    /// Where the engine is, and its own client.
+    pub(super) place: &'a Place,
+    /// The folder of the model, with its tokenizer.
+    pub(super) model: &'a Path,
     /// Every case has a folder of its own in here.
     pub(super) evidence: &'a Path,
 }
 
+/// A client's run, as it was seen from outside.
+#[derive(Debug)]
+pub(super) struct Run {
+    status: ExitStatus,
+    pub(super) exchanges: Vec<Exchange>,
+    /// What the server counted of it.
+    pub(super) tally: Tally,
+    /// All that the client printed.
+    pub(super) said: String,
+    pub(super) result: Value,
+}
+
 impl Bench {
-    /// Builds the client as it is shipped.
-    pub(super) fn build(workspace: &Path) -> anyhow::Result<Self> {
-        cargo(workspace, "build --release --package bench-serving --package bench-embedding")?;
-        let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
-        let metadata: Value = serde_json::from_str(&metadata)?;
-        let target = metadata["target_directory"].as_str();
-        let target = target.context("cargo tells no target folder")?;
-        let programs = Path::new(target).join("release");
+    /// Takes the programs as they are shipped: those of a folder, or else builds them.
+    pub(super) fn new(programs: Option<&Path>, workspace: &Path) -> anyhow::Result<Self> {
+        let programs = match programs {
+            Some(folder) => folder.to_owned(),
+            None => build(workspace)?,
+        };
         Ok(Self { programs, workspace: workspace.to_owned() })
     }
 
     /// Puts the target through a case.
     pub(super) fn run(&self, target: Target<'_>, case: Case) -> CaseReport {
         match self.observe(target, &case) {
-            Ok((records, answers)) => {
-                let miscounted = checks::miscounted(&case, &records, &answers);
-                let pairs = checks::pairs(records, answers);
-                let faults = checks::faults(&case.expected, &pairs);
-                CaseReport { case, pairs, faults: [miscounted, faults].concat() }
-            }
+            Ok((records, ours, peers)) => judge(case, records, &ours, peers.as_ref()),
             Err(error) => CaseReport::broken(case, &error),
         }
     }
@@ -66,35 +79,115 @@ impl Bench {
         &self,
         target: Target<'_>,
         case: &Case,
-    ) -> anyhow::Result<(Vec<Record>, Vec<Answer>)> {
+    ) -> anyhow::Result<(Vec<Record>, Run, Option<Run>)> {
         let folder = target.evidence.join(case.slug());
-        renew(&folder)?;
-        let ended = self.drive(target, case, &folder);
-        let answers = overheard(target.wiretap, &folder)?;
-        let (status, said) = (ended?, folder.join("client.log"));
-        let is_right = status.code() == Some(exit_code(&case.expected));
-        ensure!(is_right, "the client ended with {status}: {}", end_of(&said));
-        Ok((records(&folder.join(RUN_LOG))?, answers))
+        let ours = self.watch(target, case, &folder, self.client(case, &folder))?;
+        let is_right = ours.status.code() == Some(exit_code(&case.expected));
+        let said = end_of(&folder.join(SAID));
+        ensure!(is_right, "the client ended with {}: {said}", ours.status);
+        let records = records(&folder.join(RUN_LOG))?;
+        let peer = target.serving.peer.filter(|_| case.dialect == Dialect::Vllm);
+        let peers = peer.map(|words| {
+            let folder = folder.join("peer");
+            let mut client = Command::new(&target.place.python);
+            client.args(words);
+            self.watch(target, case, &folder, client).context("the engine's own client")
+        });
+        Ok((records, ours, peers.transpose()?))
     }
 
-    fn drive(&self, target: Target<'_>, case: &Case, folder: &Path) -> anyhow::Result<ExitStatus> {
-        let said = File::create(folder.join("client.log"))?;
+    fn client(&self, case: &Case, folder: &Path) -> Command {
+        let (program, words) = case.dialect.program();
+        let mut client = Command::new(self.programs.join(program));
+        client.args(words).arg("--run-log").arg(folder.join(RUN_LOG));
+        client
+    }
+
+    /// Lets a client do its run and looks at all that can be seen of it.
+    fn watch(
+        &self,
+        target: Target<'_>,
+        case: &Case,
+        folder: &Path,
+        client: Command,
+    ) -> anyhow::Result<Run> {
+        renew(folder)?;
+        let before = tally(target)?;
+        let ended = self.drive(target, case, folder, client);
+        let exchanges = overheard(target.wiretap, folder)?;
+        Ok(Run {
+            status: ended?,
+            exchanges,
+            tally: tally(target)? - before,
+            said: fs::read_to_string(folder.join(SAID))?,
+            result: result(folder)?,
+        })
+    }
+
+    fn drive(
+        &self,
+        target: Target<'_>,
+        case: &Case,
+        folder: &Path,
+        mut client: Command,
+    ) -> anyhow::Result<ExitStatus> {
+        let said = File::create(folder.join(SAID))?;
         let url = format!("http://127.0.0.1:{}", target.wiretap.port());
-        let mut client = Command::new(self.programs.join(target.engine.task.program()));
+        case.dialect.keep_result(&mut client, folder);
         client
             .current_dir(&self.workspace)
+            .env("HF_HUB_OFFLINE", "1")
             .args(["--backend", case.backend, "--base-url", &url, "--disable-tqdm"])
-            .args(["--model", target.engine.model, "--tokenizer"])
-            .arg(target.tokenizer)
+            .args(["--model", target.serving.model, "--tokenizer"])
+            .arg(target.model)
             .args(&case.flags)
-            .arg("--run-log")
-            .arg(folder.join(RUN_LOG))
-            .arg("--output-file")
-            .arg(folder.join("result.jsonl"))
             .stdout(said.try_clone()?)
             .stderr(said);
         ProcessGroup::spawn(&mut client)?.wait(LONGEST_RUN)
     }
+}
+
+fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
+    let packages = "--package bench-serving --package bench-embedding --package servemark-door";
+    cargo(workspace, &format!("build --release {packages}"))?;
+    let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let target = metadata["target_directory"].as_str();
+    Ok(Path::new(target.context("cargo tells no target folder")?).join("release"))
+}
+
+fn judge(case: Case, records: Vec<Record>, ours: &Run, peers: Option<&Run>) -> CaseReport {
+    let answers: Vec<_> = ours.exchanges.iter().map(Answer::of).collect();
+    let miscounted = checks::miscounted(&case, &records, &answers);
+    let pairs = checks::pairs(records, answers);
+    let faults = checks::faults(&case.expected, &pairs);
+    let comparison = peers.map(|peers| peer::compare(&pairs, ours, peers));
+    let beside = comparison.iter().flat_map(|comparison| comparison.faults.clone());
+    let faults = [miscounted, faults].concat().into_iter().chain(beside).collect();
+    CaseReport { case, pairs, faults, beside: comparison.map(|comparison| comparison.row) }
+}
+
+/// What the server has counted, when it is through with it: it counts a little later than it
+/// answers.
+fn tally(target: Target<'_>) -> anyhow::Result<Tally> {
+    if target.serving.peer.is_none() {
+        return Ok(Tally::default());
+    }
+    let mut last = target.server.tally()?;
+    poll(LONGEST_COUNT, || {
+        let now = target.server.tally()?;
+        Ok((std::mem::replace(&mut last, now) == now).then_some(now))
+    })
+}
+
+/// What the client wrote of its run; nothing, if it wrote nothing.
+fn result(folder: &Path) -> anyhow::Result<Value> {
+    let path = folder.join(RESULT);
+    if !path.exists() {
+        return Ok(Value::Null);
+    }
+    let text = fs::read_to_string(&path)?;
+    serde_json::from_str(&text).with_context(|| format!("{} is odd", path.display()))
 }
 
 fn cargo(workspace: &Path, line: &str) -> anyhow::Result<String> {
@@ -117,19 +210,21 @@ fn renew(folder: &Path) -> anyhow::Result<()> {
     Ok(fs::create_dir_all(folder)?)
 }
 
-/// What the server answered, read from the wire; the bytes are kept beside the log.
-fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Answer>> {
-    let mut answers = Vec::new();
+/// What went by, read from the wire; the bytes are kept beside the log.
+fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Exchange>> {
+    let mut overheard = Vec::new();
     for (number, conversation) in wiretap.take().iter().enumerate() {
         fs::write(folder.join(format!("{number}.sent")), &conversation.sent)?;
         fs::write(folder.join(format!("{number}.received")), &conversation.received)?;
-        let asked = exchanges(conversation).with_context(|| format!("connection {number}"))?;
-        answers.extend(asked.iter().filter(|exchange| exchange.is_inference()).map(Answer::of));
+        let found = exchanges(conversation).with_context(|| format!("connection {number}"))?;
+        overheard.extend(found.into_iter().filter(Exchange::is_inference));
     }
-    Ok(answers)
+    Ok(overheard)
 }
 
 const RUN_LOG: &str = "run.jsonl";
+const SAID: &str = "client.log";
 const TOO_MANY_FAILED: i32 = 5;
-/// A run is eight short answers of a tiny model.
+/// A run is eight short answers of a tiny model, and the import of a large Python package.
 const LONGEST_RUN: Duration = Duration::from_secs(300);
+const LONGEST_COUNT: Duration = Duration::from_secs(10);

@@ -1,13 +1,16 @@
 //! The runs that an engine is put through: which backend, which flags, and what must come of it.
 
 mod items;
+mod vllm;
 
-use super::engine::{Engine, Refusal, Task};
+use super::dialect::Dialect;
+use super::engine::{Refusal, Serving, Task};
 
 /// One run of the client.
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) name: String,
+    pub(super) dialect: Dialect,
     pub(super) backend: &'static str,
     pub(super) flags: Vec<&'static str>,
     /// How many requests it makes, the warm-up's among them.
@@ -18,7 +21,7 @@ pub(super) struct Case {
 impl Case {
     /// Its name as a folder's.
     pub(super) fn slug(&self) -> String {
-        format!("{} {}", self.backend, self.name).replace(' ', "-")
+        format!("{} {} {}", self.dialect.as_str(), self.backend, self.name).replace(' ', "-")
     }
 }
 
@@ -52,27 +55,37 @@ pub(super) enum Promise {
     ServerTimes,
 }
 
-/// Every run for an engine.
-pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
-    match engine.task {
-        Task::Generate => answers(engine),
-        Task::Items => items::cases(engine),
+/// Every run for a server.
+pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
+    let mut cases = match serving.task {
+        Task::Generate => answers(serving),
+        Task::Items => items::cases(serving),
+        Task::Embed | Task::Rank => Vec::new(),
+    };
+    if serving.peer.is_some() {
+        cases.extend(vllm::cases(serving.task));
     }
+    cases
 }
 
-fn answers(engine: &'static Engine) -> Vec<Case> {
-    let answered = engine.backends.iter().flat_map(|backend| {
+fn answers(serving: &'static Serving) -> Vec<Case> {
+    let answered = serving.backends.iter().flat_map(|backend| {
         SHAPES
             .iter()
-            .filter(|shape| shape.fits(engine, backend))
-            .map(|shape| shape.case(engine, backend))
+            .filter(|shape| shape.fits(serving, backend))
+            .map(|shape| shape.case(serving, backend))
     });
-    answered.chain(refusals(engine, RANDOM)).collect()
+    answered.chain(refusals(serving, Dialect::Sglang, RANDOM)).collect()
 }
 
-fn refusals(engine: &'static Engine, data: &'static [&'static str]) -> impl Iterator<Item = Case> {
-    engine.refusals.iter().map(move |refusal| Case {
+fn refusals(
+    serving: &'static Serving,
+    dialect: Dialect,
+    data: &'static [&'static str],
+) -> impl Iterator<Item = Case> {
+    serving.refusals.iter().map(move |refusal| Case {
         name: refusal.name.to_owned(),
+        dialect,
         backend: refusal.backend,
         flags: [data, &["--num-prompts", "2", "--warmup-requests", "0"], refusal.flags].concat(),
         requests: 2,
@@ -136,21 +149,21 @@ const VARIED_GENERATE: &[&str] = &[
 ];
 
 impl Shape {
-    fn fits(&self, engine: &Engine, backend: &str) -> bool {
+    fn fits(&self, serving: &Serving, backend: &str) -> bool {
         match self.flags.last() {
             // The client takes it with this backend alone, as SGLang's does.
             Some(&IDS) => backend == "sglang",
             // Of the engines only SGLang flushes without being started for it, and only here does
             // it say what it had in its cache.
             Some(&FLUSHED) => is_generate(backend),
-            Some(&LOGPROBS) => engine.takes_logprobs && !is_chat(backend),
+            Some(&LOGPROBS) => serving.takes_logprobs && !is_chat(backend),
             // `/generate` tells its counts unasked, so not asking for them is nothing new.
             Some(&RANDOM) => !is_generate(backend),
             _ => true,
         }
     }
 
-    fn case(&self, engine: &Engine, backend: &'static str) -> Case {
+    fn case(&self, serving: &Serving, backend: &'static str) -> Case {
         let parts = self.flags.iter().map(|part| match *part {
             VARIED if is_generate(backend) => VARIED_GENERATE,
             ASKED if is_generate(backend) => &[],
@@ -158,21 +171,22 @@ impl Shape {
         });
         Case {
             name: self.name.to_owned(),
+            dialect: Dialect::Sglang,
             backend,
             flags: parts.flatten().copied().collect(),
             requests: 9,
-            expected: Expected::Answers(self.promises(engine, backend)),
+            expected: Expected::Answers(self.promises(serving, backend)),
         }
     }
 
-    fn promises(&self, engine: &Engine, backend: &str) -> Vec<Promise> {
+    fn promises(&self, serving: &Serving, backend: &str) -> Vec<Promise> {
         let is_exact = self.has(IDS) || (self.has(CONVERSATIONS) && !is_chat(backend));
         let all = [
             (Promise::Counts, self.asks_for_counts()),
             (Promise::CountedPieces, is_generate(backend)),
             (Promise::EmptyCache, self.has(FLUSHED)),
             (Promise::ExactPrompt, is_exact),
-            (Promise::FullLength, engine.honours_ignore_eos),
+            (Promise::FullLength, serving.honours_ignore_eos),
             (Promise::InTurn, self.has(IN_TURN)),
             (Promise::ServerTimes, is_generate(backend)),
         ];
@@ -203,7 +217,8 @@ mod tests {
     use super::*;
 
     fn names(engine: usize, backend: &str) -> Vec<String> {
-        let cases = cases(ALL[engine]).into_iter().filter(|case| case.backend == backend);
+        let cases =
+            cases(&ALL[engine].servers[0]).into_iter().filter(|case| case.backend == backend);
         cases.map(|case| case.name).collect()
     }
 
@@ -211,12 +226,13 @@ mod tests {
     fn token_ids_go_only_where_they_are_taken() {
         let ids = "token ids".to_owned();
         assert!(names(1, "sglang").contains(&ids));
-        assert!(!names(1, "sglang-native").contains(&ids) && !names(2, "vllm").contains(&ids));
+        assert!(!names(1, "sglang-native").contains(&ids) && !names(0, "vllm").contains(&ids));
     }
 
     #[test]
     fn generate_is_not_asked_for_counts_that_it_always_tells() {
-        let generate = cases(ALL[1]).into_iter().filter(|case| case.backend == "sglang");
+        let generate =
+            cases(&ALL[1].servers[0]).into_iter().filter(|case| case.backend == "sglang");
         for case in generate {
             assert!(!case.flags.contains(&"--include-usage"), "{case:?}");
         }

@@ -141,11 +141,11 @@ fn refused(refusal: &Refusal, record: &Record) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
-fn same<T: Debug + PartialEq>(what: &str, log: &T, other: &T) -> Option<String> {
+pub(super) fn same<T: Debug + PartialEq>(what: &str, log: &T, other: &T) -> Option<String> {
     (log != other).then(|| format!("{what}: the log has {log:?}, it should be {other:?}"))
 }
 
-fn unless(holds: bool, fault: &str) -> Option<String> {
+pub(super) fn unless(holds: bool, fault: &str) -> Option<String> {
     (!holds).then(|| fault.to_owned())
 }
 
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_refusal_has_its_kind_and_the_servers_words() {
-        let refusal = &super::super::engine::ALL[2].refusals[0];
+        let refusal = &super::super::engine::ALL[2].servers[0].refusals[0];
         let outcome = |message: &str| Outcome::Failed {
             kind: "status".to_owned(),
             message: message.to_owned(),
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_missing_is_a_fault() {
-        let case = super::super::case::cases(super::super::engine::ALL[0]).remove(0);
+        let case = super::super::case::cases(&super::super::engine::ALL[0].servers[0]).remove(0);
         assert!(miscounted(&case, &vec![finished(); 9], &vec![answer(); 9]).is_empty());
         assert_eq!(miscounted(&case, &vec![finished(); 9], &vec![answer(); 8]).len(), 1);
         assert_eq!(miscounted(&case, &[], &[]), ["requests: the log has 0, it should be 9"]);

@@ -1,4 +1,4 @@
-//! Makes a folder in which an engine can be started: an environment, a model, a stand-in driver.
+//! Makes a folder in which an engine can be started: an environment, models, a stand-in driver.
 //!
 //! What is already there is used again.
 
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::ensure;
 
-use super::engine::Engine;
+use super::engine::{Engine, Weights};
 use super::process::output;
 
 /// Where an engine lives.
@@ -16,11 +16,25 @@ use super::process::output;
 pub(super) struct Place {
     pub(super) folder: PathBuf,
     pub(super) python: PathBuf,
-    pub(super) model: PathBuf,
+    workspace: PathBuf,
     /// The folder of the stand-in driver, where the engine wants one.
     pub(super) driver: Option<PathBuf>,
     /// Name and version of what was asked for.
     pub(super) versions: Vec<(String, String)>,
+}
+
+impl Place {
+    /// The folder of a model, which is written if it is not there.
+    pub(super) fn model(&self, weights: Weights) -> anyhow::Result<PathBuf> {
+        let whole = self.folder.join(weights.folder);
+        let model = whole.join(weights.part);
+        if !model.join("model.safetensors").exists() {
+            let script = self.workspace.join("xtask/python").join(weights.script);
+            let tokenizer = self.workspace.join("fixtures/tokenizers/gpt2");
+            output(Command::new(&self.python).arg(script).arg(&whole).arg(tokenizer))?;
+        }
+        Ok(model)
+    }
 }
 
 /// Installs what is missing.
@@ -32,7 +46,7 @@ pub(super) fn install(engine: &Engine, folder: &Path, workspace: &Path) -> anyho
         packages(engine, folder)?;
     }
     Ok(Place {
-        model: model(engine, folder, &python, workspace)?,
+        workspace: workspace.to_owned(),
         driver: engine.wants_driver.map(|package| driver(folder, package)).transpose()?,
         versions: versions(engine, folder)?,
         folder: folder.to_owned(),
@@ -86,21 +100,6 @@ fn uv(folder: &Path) -> Command {
     let mut command = Command::new(environment.join("bin/uv"));
     command.arg("pip").env("VIRTUAL_ENV", environment);
     command
-}
-
-fn model(
-    engine: &Engine,
-    folder: &Path,
-    python: &Path,
-    workspace: &Path,
-) -> anyhow::Result<PathBuf> {
-    let model = folder.join("model");
-    if !model.join("model.safetensors").exists() {
-        let script = workspace.join("xtask/python").join(engine.model_script);
-        let tokenizer = workspace.join("fixtures/tokenizers/gpt2");
-        output(Command::new(python).arg(script).arg(&model).arg(tokenizer))?;
-    }
-    Ok(model)
 }
 
 /// Builds a library in the GPU driver's name whose every function says that there is no GPU.

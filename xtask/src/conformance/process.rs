@@ -122,7 +122,7 @@ mod tests {
         BufReader::new(group.leader.stdout.take().unwrap()).read_line(&mut id).unwrap();
         let grandchild = Path::new("/proc").join(id.trim()).join("cmdline");
         let runs = || fs::read(&grandchild).is_ok_and(|line| !line.is_empty());
-        assert!(runs());
+        poll(Duration::from_secs(10), || Ok(runs().then_some(()))).unwrap();
         drop(group);
         assert!(!runs());
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::answer::{Answer, Counts};
 use super::case::{Case, Expected};
 use super::engine::Engine;
+use super::peer::Beside;
 use super::record::Record;
 use super::times::{self, Excess};
 
@@ -23,6 +24,8 @@ pub(super) struct CaseReport {
     pub(super) case: Case,
     pub(super) pairs: Vec<(Record, Answer)>,
     pub(super) faults: Vec<String>,
+    /// Its counts beside those of the engine's own client and of the server.
+    pub(super) beside: Option<Beside>,
 }
 
 impl EngineReport {
@@ -38,13 +41,13 @@ impl EngineReport {
 impl CaseReport {
     /// A run that gave nothing to compare.
     pub(super) fn broken(case: Case, error: &anyhow::Error) -> Self {
-        Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")] }
+        Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")], beside: None }
     }
 }
 
 /// One run as a line.
 pub(super) fn line(report: &CaseReport) -> String {
-    let CaseReport { case, pairs, faults } = report;
+    let CaseReport { case, pairs, faults, .. } = report;
     let mut line =
         format!("  {} {}: {} requests, {}", case.backend, case.name, pairs.len(), verdict(faults));
     for fault in faults {
@@ -63,7 +66,7 @@ fn section(report: &EngineReport) -> String {
     let versions: Vec<_> = report.versions.iter().map(version).collect();
     let findings = match &report.cases {
         Err(error) => format!("Could not be examined: {error:#}\n"),
-        Ok(cases) => [table(cases), times(cases), failures(cases)].concat(),
+        Ok(cases) => [table(cases), besides(cases), times(cases), failures(cases)].concat(),
     };
     format!("## {} ({})\n\n{findings}", report.engine.title, versions.join(", "))
 }
@@ -74,7 +77,7 @@ fn table(cases: &[CaseReport]) -> String {
 }
 
 fn row(report: &CaseReport) -> String {
-    let CaseReport { case, pairs, faults } = report;
+    let CaseReport { case, pairs, faults, .. } = report;
     let prompt = compared(pairs, |counts| counts.prompt);
     let completion = compared(pairs, |counts| counts.completion);
     let pieces = (sum(pairs, |(record, _)| record.pieces), sum(pairs, |(_, answer)| answer.pieces));
@@ -95,6 +98,17 @@ fn compared(pairs: &[(Record, Answer)], count: impl Fn(&Counts) -> Option<u64>) 
     let heard: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
     let shown = |sum: Option<u64>| sum.map_or_else(|| "–".to_owned(), |sum| sum.to_string());
     format!("{} / {}", shown(logged), shown(heard))
+}
+
+/// The runs that the engine's own client did as well.
+fn besides(cases: &[CaseReport]) -> String {
+    let row = |report: &CaseReport| {
+        let [requests, prompt, output] = report.beside.as_ref()?.rows();
+        let CaseReport { case: Case { backend, name, .. }, .. } = report;
+        Some(format!("| `{backend}` | {name} | {requests} | {prompt} | {output} |\n"))
+    };
+    let rows: String = cases.iter().filter_map(row).collect();
+    if rows.is_empty() { rows } else { format!("{BESIDE_HEAD}{rows}") }
 }
 
 fn sum(pairs: &[(Record, Answer)], count: impl Fn(&(Record, Answer)) -> usize) -> usize {
@@ -155,6 +169,12 @@ const HEAD: &str = "\
 | backend | run | requests | prompt tokens, log / wire | output tokens, log / wire | pieces, log / wire | result |
 |---|---|---|---|---|---|---|
 ";
+const BESIDE_HEAD: &str = "
+By our client / by the engine's own / by the server's counters, for each of the two runs alike.
+
+| backend | run | requests | prompt tokens | output tokens |
+|---|---|---|---|---|
+";
 const TIMES_HEAD: &str = "
 Client minus server, in milliseconds: least / middle / most.
 
@@ -173,11 +193,16 @@ mod tests {
         let counts = Counts { prompt: Some(4), completion: Some(3), cached: None };
         let answer = Answer { status: 200, pieces: 2, counts, ..Answer::default() };
         let faults = faults.iter().map(|fault| (*fault).to_owned()).collect();
-        let case = cases(ALL[0]).remove(0);
+        let case = cases(&ALL[0].servers[0]).remove(0);
         EngineReport {
             engine: ALL[0],
             versions: vec![("mlx-lm".to_owned(), "1".to_owned())],
-            cases: Ok(vec![CaseReport { case, pairs: vec![(finished(), answer)], faults }]),
+            cases: Ok(vec![CaseReport {
+                case,
+                pairs: vec![(finished(), answer)],
+                faults,
+                beside: None,
+            }]),
         }
     }
 

@@ -1,4 +1,4 @@
-//! An engine's server on loopback, from its start to its certain end.
+//! A server of an engine on loopback, from its start to its certain end.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::engine::Engine;
+use super::engine::{Engine, Serving};
 use super::install::Place;
 use super::process::{ProcessGroup, end_of, poll};
+use super::tally::Tally;
 
 /// A running server. Dropping it ends it.
 #[derive(Debug)]
@@ -21,13 +22,22 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts the engine with the tiny model and waits until it serves.
-    pub(super) fn start(engine: &Engine, place: &Place) -> anyhow::Result<Self> {
-        let (port, log) = (free_port()?, place.folder.join("server.log"));
-        let mut group = ProcessGroup::spawn(&mut command(engine, place, port, &log)?)?;
+    /// Starts a server with its model and waits until it serves.
+    pub(super) fn start(
+        engine: &Engine,
+        serving: &Serving,
+        place: &Place,
+        model: &Path,
+    ) -> anyhow::Result<Self> {
+        let port = free_port()?;
+        let log = place.folder.join(format!("server-{}.log", serving.task.as_str()));
+        let mut command = command(engine, place, &log)?;
+        command.args(serving.launch).arg(model);
+        command.args(["--host", "127.0.0.1", "--port", &port.to_string()]);
+        let mut group = ProcessGroup::spawn(&mut command)?;
         poll(LONGEST_START, || match group.ended()? {
             Some(status) => bail!("the server ended with {status}"),
-            None => Ok(is_ready(port, engine.ready_path).then_some(())),
+            None => Ok(is_ready(port, serving.ready_path).then_some(())),
         })
         .with_context(|| format!("{} did not start: {}", engine.title, end_of(&log)))?;
         Ok(Self { port, _group: group })
@@ -36,15 +46,18 @@ impl Server {
     pub(super) fn port(&self) -> u16 {
         self.port
     }
+
+    /// What the server's own counters say by now.
+    pub(super) fn tally(&self) -> anyhow::Result<Tally> {
+        let page = ask(self.port, "/metrics").context("the server's metrics")?;
+        Ok(Tally::of(&page))
+    }
 }
 
-fn command(engine: &Engine, place: &Place, port: u16, log: &Path) -> anyhow::Result<Command> {
+fn command(engine: &Engine, place: &Place, log: &Path) -> anyhow::Result<Command> {
     let log = File::create(log)?;
     let mut command = Command::new(&place.python);
     command
-        .args(engine.launch)
-        .arg(&place.model)
-        .args(["--host", "127.0.0.1", "--port", &port.to_string()])
         .envs(engine.environment.iter().copied())
         .env("HF_HUB_OFFLINE", "1")
         .current_dir(&place.folder)

@@ -12,6 +12,10 @@ use super::wiretap::Conversation;
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) path: String,
+    /// The name that the request has of itself.
+    pub(super) id: Option<String>,
+    /// The request's body.
+    pub(super) asked: Vec<u8>,
     pub(super) status: u16,
     /// The response's body, out of its framing.
     pub(super) reply: Vec<u8>,
@@ -20,8 +24,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Whether a model was asked for output; a cache is flushed by a POST too.
     pub(super) fn is_inference(&self) -> bool {
-        let paths = ["/generate", "/v1/completions", "/v1/chat/completions"];
-        [&paths[..], &["/v1/embeddings", "/v1/rerank"]].concat().contains(&&*self.path)
+        INFERENCE.contains(&&*self.path)
     }
 }
 
@@ -35,6 +38,8 @@ pub(super) fn exchanges(conversation: &Conversation) -> anyhow::Result<Vec<Excha
         if let Some(("POST", path)) = request.start.split_once(' ') {
             exchanges.push(Exchange {
                 path: path.split(' ').next().unwrap_or(path).to_owned(),
+                id: request.id,
+                asked: request.body,
                 status: response.status()?,
                 reply: response.body,
             });
@@ -54,6 +59,7 @@ enum Whole {
 
 struct Message {
     start: String,
+    id: Option<String>,
     body: Vec<u8>,
 }
 
@@ -72,7 +78,8 @@ impl Message {
                 Whole::UntilClose => std::mem::take(bytes).to_vec(),
             }
         };
-        Ok(Self { start: start.to_owned(), body })
+        let id = field(fields, "x-request-id").map(str::to_owned);
+        Ok(Self { start: start.to_owned(), id, body })
     }
 
     fn status(&self) -> anyhow::Result<u16> {
@@ -113,6 +120,17 @@ fn take<'a>(bytes: &mut &'a [u8], length: usize) -> anyhow::Result<&'a [u8]> {
     *bytes = rest;
     Ok(front)
 }
+
+/// The routes on which a model is asked.
+const INFERENCE: [&str; 7] = [
+    "/generate",
+    "/pooling",
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/rerank",
+    "/v1/responses",
+];
 
 #[cfg(test)]
 pub(super) mod tests {

