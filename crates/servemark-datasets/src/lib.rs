@@ -79,6 +79,7 @@ pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};
 pub use vllm::{
     CustomLayout, CustomOutput, PrefixRepetitionSpec, RerankMode, RowOrder, Spread, TextSlice,
-    TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec,
-    VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+    TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBatchSpec, VllmBurstgptSpec,
+    VllmCustomSpec, VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec,
+    VllmSpec,
 };

@@ -99,7 +99,9 @@ impl DatasetSpec {
         let form = match self {
             Self::GeneratedSharedPrefix(spec) => spec.form,
             Self::Random(spec) => spec.form,
-            Self::Vllm(VllmSpec { data: VllmData::TimedTrace(_), .. }) => PromptForm::TokenIds,
+            Self::Vllm(VllmSpec { data: VllmData::Batch(_) | VllmData::TimedTrace(_), .. }) => {
+                PromptForm::TokenIds
+            }
             _ => PromptForm::Text,
         };
         form == PromptForm::TokenIds

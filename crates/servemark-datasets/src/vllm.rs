@@ -5,6 +5,7 @@
 //! ones, the run's state is left as vLLM leaves its own, because arrivals and adapters are drawn
 //! from it.
 
+mod batch;
 mod burstgpt;
 mod custom;
 mod fitting;
@@ -22,6 +23,7 @@ use servemark_core::{DatasetError, DrawContext, Session};
 
 use crate::{DatasetName, Draw, Summary};
 
+pub use batch::VllmBatchSpec;
 pub use burstgpt::VllmBurstgptSpec;
 pub use custom::{CustomLayout, CustomOutput, VllmCustomSpec};
 pub use lengths::{Spread, VllmLengths};
@@ -54,6 +56,8 @@ pub struct VllmSpec {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum VllmData {
+    /// Prompts of any token ids, for one batch.
+    Batch(VllmBatchSpec),
     /// Prompts as long as a trace of requests says.
     Burstgpt(VllmBurstgptSpec),
     /// Prompts of one's own, and those of Spec-Bench and SPEED-Bench.
@@ -95,6 +99,7 @@ impl VllmSpec {
     /// The name under which it is asked for.
     pub(crate) fn name(&self) -> DatasetName {
         match &self.data {
+            VllmData::Batch(_) => DatasetName::RandomIds,
             VllmData::Burstgpt(_) => DatasetName::Burstgpt,
             VllmData::Custom(spec) => spec.layout.name(),
             VllmData::PrefixRepetition(_) => DatasetName::PrefixRepetition,
@@ -119,6 +124,7 @@ impl VllmData {
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
         let samples = match self {
+            Self::Batch(spec) => spec.draw(count, context),
             Self::Burstgpt(spec) => spec.draw(count, seed, context),
             Self::Custom(spec) => spec.draw(count, seed, context),
             Self::PrefixRepetition(spec) => spec.draw(count, seed, context),

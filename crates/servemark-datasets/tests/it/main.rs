@@ -12,6 +12,7 @@ mod pictures;
 mod sglang_flags;
 mod traces;
 mod vllm;
+mod vllm_batch;
 mod vllm_flags;
 
 use std::path::PathBuf;

@@ -6,6 +6,7 @@
 #[path = "../../../servemark-metrics/tests/it/golden.rs"]
 mod golden;
 mod layouts;
+mod offline;
 mod peer;
 mod plots;
 mod requests;

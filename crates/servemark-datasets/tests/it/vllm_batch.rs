@@ -1,0 +1,27 @@
+//! The prompts of `vllm bench latency`, as the real command drew them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
+use servemark_rng::RandomState;
+
+use crate::{draw, fixture, tokenizer};
+
+#[test]
+fn a_batch_is_the_one_of_bench_latency() {
+    let cases = fs::read(fixture("vllm/latency.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_slice(&cases).unwrap();
+    assert_eq!(cases.len(), 3, "a case was added or lost");
+    for case in cases {
+        let prompts = case["prompts"].as_array().unwrap();
+        let mut batch = VllmBatchSpec::default();
+        batch.input_tokens = prompts[0].as_array().unwrap().len() as u32;
+        let spec = DatasetSpec::Vllm(VllmSpec::new(VllmData::Batch(batch)));
+        assert!(spec.sends_token_ids());
+        let mut random = RandomState::seeded(0);
+        let drawn = draw(&spec, prompts.len(), tokenizer("gpt2"), &mut random).unwrap();
+        let prompt = |session: &servemark_core::Session| json!(session.first.prompt);
+        assert_eq!(drawn.sessions.iter().map(prompt).collect::<Vec<_>>(), *prompts);
+    }
+}

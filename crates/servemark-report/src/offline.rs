@@ -1,0 +1,151 @@
+//! What vLLM 0.33.0's benchmarks of an engine print and write, label for label and key for key:
+//! `bench throughput` and `bench latency`.
+//!
+//! vLLM runs the engine in its own process. Ours asks a server, and both texts and documents say
+//! so, behind what is vLLM's.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::json;
+use servemark_core::JsonObject;
+use servemark_metrics::statistics;
+use servemark_pyjson::{Style, Text, repr, to_string};
+
+use crate::Report;
+
+/// What `bench throughput` came to. Its `Display` is the text for standard output.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OfflineThroughput {
+    /// The model's name, as the user has it.
+    pub model: String,
+    /// From the first request to the last answer.
+    pub seconds: f64,
+    /// Requests that were answered.
+    pub requests: usize,
+    /// The tokens of their prompts.
+    pub prompt_tokens: u64,
+    /// The tokens of all their outputs.
+    pub output_tokens: u64,
+}
+
+impl OfflineThroughput {
+    /// The throughput of a run whose requests were all sent at once.
+    pub fn of(report: &Report<'_>) -> Self {
+        let metrics = report.metrics;
+        Self {
+            model: report.log.header().facts.model.clone(),
+            seconds: metrics.duration_s,
+            requests: metrics.requests.completed,
+            prompt_tokens: metrics.tokens.input,
+            output_tokens: metrics.tokens.output.unwrap_or_default(),
+        }
+    }
+
+    /// The file of `--output-json`.
+    pub fn to_json(&self) -> String {
+        document(&[
+            ("model_id", json!(self.model)),
+            ("elapsed_time", json!(self.seconds)),
+            ("num_requests", json!(self.requests)),
+            ("total_num_tokens", json!(self.tokens())),
+            ("requests_per_second", json!(self.per_second(self.requests as u64))),
+            ("tokens_per_second", json!(self.per_second(self.tokens()))),
+        ])
+    }
+
+    fn tokens(&self) -> u64 {
+        self.prompt_tokens + self.output_tokens
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        count as f64 / self.seconds
+    }
+}
+
+impl fmt::Display for OfflineThroughput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [requests, total, output] =
+            [self.requests as u64, self.tokens(), self.output_tokens].map(|n| self.per_second(n));
+        writeln!(
+            f,
+            "Throughput: {requests:.2} requests/s, {total:.2} total tokens/s, {output:.2} output \
+             tokens/s"
+        )?;
+        writeln!(f, "Total num prompt tokens:  {}", self.prompt_tokens)?;
+        writeln!(f, "Total num output tokens:  {}", self.output_tokens)?;
+        writeln!(f, "{MEASURED}")
+    }
+}
+
+/// What `bench latency` came to. Its `Display` is the text for standard output.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OfflineLatency {
+    /// The model's name, as the user has it.
+    pub model: String,
+    /// How long each batch took, from its first request to its last answer.
+    pub seconds: Vec<f64>,
+}
+
+impl OfflineLatency {
+    /// The latencies of batches that were sent one after the other.
+    pub fn new(model: impl Into<String>, seconds: Vec<f64>) -> Self {
+        Self { model: model.into(), seconds }
+    }
+
+    /// The file of `--output-json`.
+    pub fn to_json(&self) -> String {
+        let percentiles: JsonObject = self
+            .percentiles()
+            .map(|(percent, value)| (percent.to_string(), json!(value)))
+            .collect();
+        document(&[
+            ("model_id", json!(self.model)),
+            ("avg_latency", json!(self.mean())),
+            ("latencies", json!(self.seconds)),
+            ("percentiles", json!(percentiles)),
+        ])
+    }
+
+    fn mean(&self) -> f64 {
+        statistics::mean(&self.seconds).unwrap_or(f64::NAN)
+    }
+
+    fn percentiles(&self) -> impl Iterator<Item = (u8, f64)> + use<> {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        PERCENTS.into_iter().map(move |percent| {
+            let value = statistics::percentile(&sorted, percent.into());
+            (percent, value.unwrap_or(f64::NAN))
+        })
+    }
+}
+
+impl fmt::Display for OfflineLatency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Avg latency: {} seconds", repr(self.mean()))?;
+        for (percent, value) in self.percentiles() {
+            writeln!(f, "{percent}% percentile latency: {} seconds", repr(value))?;
+        }
+        writeln!(f, "{MEASURED}")
+    }
+}
+
+/// vLLM's keys in its order, and then ours.
+fn document(rows: &[(&str, serde_json::Value)]) -> String {
+    let own = [("measured_over", json!("http"))];
+    let object: JsonObject =
+        rows.iter().chain(&own).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    indented(&object)
+}
+
+fn indented(object: &impl Serialize) -> String {
+    to_string(object, Style::new(Text::Ascii, Some(4))).expect("it is plain data")
+}
+
+const MEASURED: &str =
+    "Measured over HTTP: requests, their parsing and the answers' texts are part of the time.";
+
+const PERCENTS: [u8; 6] = [10, 25, 50, 75, 90, 99];
