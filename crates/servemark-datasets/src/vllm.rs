@@ -124,7 +124,7 @@ impl VllmData {
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
         let samples = match self {
-            Self::Batch(spec) => spec.draw(count, context),
+            Self::Batch(spec) => Ok(spec.draw(count, context)),
             Self::Burstgpt(spec) => spec.draw(count, seed, context),
             Self::Custom(spec) => spec.draw(count, seed, context),
             Self::PrefixRepetition(spec) => spec.draw(count, seed, context),

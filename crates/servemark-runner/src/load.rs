@@ -14,6 +14,10 @@ pub struct LoadSpec {
     pub arrivals: ArrivalSpec,
     /// How many may be in flight at once; without a limit, as many as are due.
     pub max_concurrency: Option<NonZeroUsize>,
+    /// Whether as many as that leave together, and the next only when all of them have ended. A
+    /// warm-up counts: it must be none, or whole waves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_waves: bool,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
     /// The adapters that sessions ask for; the model itself without any.
@@ -41,6 +45,7 @@ impl LoadSpec {
         Self {
             arrivals,
             max_concurrency: None,
+            in_waves: false,
             warmup: WarmupSpec::default(),
             adapters: None,
             sessions: SessionSpec::default(),

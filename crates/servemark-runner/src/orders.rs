@@ -21,7 +21,7 @@ pub(crate) struct Orders {
 impl Orders {
     pub(crate) fn new(load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
         Self {
-            gate: Gate::new(load.max_concurrency),
+            gate: Gate::new(load),
             look_ahead: load.look_ahead,
             echo_reasoning: load.sessions.echo_reasoning,
             stop,

@@ -1,16 +1,20 @@
 //! `bench latency`: prompts of any token ids, all of one length.
 
+use std::num::NonZero;
+
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Prompt, Sample};
+use servemark_core::{DrawContext, Prompt, Sample};
 
 use super::fitting::as_ids;
 
-/// Prompts of token ids, drawn from the run's own generator. What they mean does not matter, so no
-/// tokenizer is needed.
+/// A batch of prompts of token ids, drawn from the run's own generator, again and again. What they
+/// mean does not matter, so no tokenizer is needed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmBatchSpec {
+    /// How many prompts it has.
+    pub size: NonZero<u32>,
     /// Tokens of a prompt.
     pub input_tokens: u32,
     /// Tokens of an output.
@@ -19,21 +23,18 @@ pub struct VllmBatchSpec {
 
 impl Default for VllmBatchSpec {
     fn default() -> Self {
-        Self { input_tokens: 32, output_tokens: 128 }
+        let size = NonZero::<u32>::MIN.saturating_add(7);
+        Self { size, input_tokens: 32, output_tokens: 128 }
     }
 }
 
 impl VllmBatchSpec {
-    pub(super) fn draw(
-        &self,
-        count: usize,
-        context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Sample>, DatasetError> {
-        let length = self.input_tokens as usize;
-        let ids = as_ids(context.random.numpy.randint_vec(0, IDS, count * length));
-        let prompts = (0..count).map(|row| Prompt::TokenIds(ids[row * length..][..length].into()));
-        let sample = |prompt| Sample::new(prompt, self.input_tokens, self.output_tokens);
-        Ok(prompts.map(sample).collect())
+    pub(super) fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Vec<Sample> {
+        let (size, length) = (self.size.get() as usize, self.input_tokens as usize);
+        let ids = as_ids(context.random.numpy.randint_vec(0, IDS, size * length));
+        let prompt = |row: usize| Prompt::TokenIds(ids[row % size * length..][..length].into());
+        let sample = |row| Sample::new(prompt(row), self.input_tokens, self.output_tokens);
+        (0..count).map(sample).collect()
     }
 }
 

@@ -17,11 +17,13 @@ fn a_batch_is_the_one_of_bench_latency() {
         let prompts = case["prompts"].as_array().unwrap();
         let mut batch = VllmBatchSpec::default();
         batch.input_tokens = prompts[0].as_array().unwrap().len() as u32;
+        batch.size = u32::try_from(prompts.len()).unwrap().try_into().unwrap();
         let spec = DatasetSpec::Vllm(VllmSpec::new(VllmData::Batch(batch)));
         assert!(spec.sends_token_ids());
         let mut random = RandomState::seeded(0);
-        let drawn = draw(&spec, prompts.len(), tokenizer("gpt2"), &mut random).unwrap();
+        let drawn = draw(&spec, 2 * prompts.len(), tokenizer("gpt2"), &mut random).unwrap();
         let prompt = |session: &servemark_core::Session| json!(session.first.prompt);
-        assert_eq!(drawn.sessions.iter().map(prompt).collect::<Vec<_>>(), *prompts);
+        let twice = [prompts.as_slice(), prompts].concat();
+        assert_eq!(drawn.sessions.iter().map(prompt).collect::<Vec<_>>(), twice);
     }
 }

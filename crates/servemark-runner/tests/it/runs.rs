@@ -1,11 +1,12 @@
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, Sample, Session, Transport,
 };
-use servemark_runner::{Stop, WarmupSpec};
-use servemark_schedule::Schedule;
+use servemark_runner::{LoadSpec, Stop, WarmupSpec};
+use servemark_schedule::{ArrivalSpec, Schedule};
 use servemark_testkit::Script;
 
 use crate::world::{World, at, check, ms};
@@ -25,6 +26,19 @@ async fn the_gate_is_first_come_first_served_and_its_wait_is_kept() {
     check(&records, |record| Some(record.scheduled), &[0, 1, 2, 100]);
     check(&records, |record| record.granted, &[0, 15, 30, 100]);
     check(&records, |record| record.sent, &[0, 15, 30, 100]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wave_waits_for_the_last_one_of_the_wave_before() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    (load.max_concurrency, load.in_waves) = (NonZeroUsize::new(2), true);
+    let sent = AtomicUsize::new(0);
+    // Every other answer takes ten times as long.
+    let pause = move || if sent.fetch_add(1, Relaxed).is_multiple_of(2) { ms(10) } else { ms(100) };
+    let world = World::of(load, move |_| Ok(Script::streaming(pause(), ms(0), 1)));
+    let records = world.measure(&[0; 5]).await;
+    check(&records, |record| record.granted, &[0, 0, 100, 100, 200]);
+    check(&records, |record| Some(record.ended), &[10, 100, 110, 200, 210]);
 }
 
 #[tokio::test(start_paused = true)]

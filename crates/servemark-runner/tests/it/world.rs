@@ -36,9 +36,16 @@ impl World {
         limit: Option<usize>,
         script: impl Fn(&Sample) -> Result<Script, RequestError> + Send + Sync + 'static,
     ) -> Self {
-        let pacer = TokioPacer::start();
         let mut load = LoadSpec::new(ArrivalSpec::Burst);
         load.max_concurrency = limit.and_then(NonZeroUsize::new);
+        Self::of(load, script)
+    }
+
+    pub(crate) fn of(
+        mut load: LoadSpec,
+        script: impl Fn(&Sample) -> Result<Script, RequestError> + Send + Sync + 'static,
+    ) -> Self {
+        let pacer = TokioPacer::start();
         load.look_ahead.calls = NonZeroUsize::new(2).expect("two is not zero");
         let (collector, stop) = (Arc::new(Collector::default()), StopHandle::new());
         Self {
