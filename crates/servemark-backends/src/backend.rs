@@ -1,5 +1,7 @@
 //! The two traits of a dialect.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Serialize;
@@ -48,7 +50,7 @@ pub enum Flow {
 #[non_exhaustive]
 pub struct WireRequest {
     /// The path, from the target's base.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// Headers of this request alone.
     pub headers: HeaderMap,
     /// The body.
@@ -57,12 +59,15 @@ pub struct WireRequest {
 
 impl WireRequest {
     /// A POST of a JSON document.
-    pub fn json(path: &'static str, document: &impl Serialize) -> Result<Self, RequestError> {
+    pub fn json(
+        path: impl Into<Cow<'static, str>>,
+        document: &impl Serialize,
+    ) -> Result<Self, RequestError> {
         let body = serde_json::to_vec(document)
             .map_err(|error| RequestError::new(ErrorKind::Encode, error.to_string()))?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(Self { path, headers, body: body.into() })
+        Ok(Self { path: path.into(), headers, body: body.into() })
     }
 
     /// The same request with a sample's own headers.

@@ -8,7 +8,7 @@ use servemark_core::{JsonObject, Sample};
 use crate::{
     BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
     EmbeddingsSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
-    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmSpec, WireBackend,
+    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -91,6 +91,52 @@ impl BackendSpec {
             Self::Truss(spec) => &mut spec.common,
             Self::Vllm(spec) => &mut spec.common,
         }
+    }
+
+    /// Where its requests go, from the target's base.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Vllm(spec) => spec.path(),
+            other => other.route().map_or("", Route::path),
+        }
+    }
+
+    /// Whether an answer is made of tokens; embeddings and rankings are not.
+    pub fn generates(&self) -> bool {
+        match self {
+            Self::Vllm(spec) => spec.dialect.generates(),
+            other => other.route().is_some_and(Route::generates),
+        }
+    }
+
+    /// Whether it takes messages, and so conversations of several turns.
+    pub fn takes_messages(&self) -> bool {
+        match self {
+            Self::Vllm(spec) => spec.dialect == VllmDialect::OpenaiChat,
+            other => other.route().is_some_and(Route::takes_messages),
+        }
+    }
+
+    /// Whether it takes token ids instead of text.
+    pub fn takes_ids(&self) -> bool {
+        match self {
+            Self::Vllm(spec) => spec.dialect == VllmDialect::Openai,
+            other => other.route().is_some_and(Route::takes_ids),
+        }
+    }
+
+    /// What is spoken; vLLM's client has dialects instead.
+    fn route(&self) -> Option<Route> {
+        Some(match self {
+            Self::Generate(_) => Route::Generate,
+            Self::Completions(_) => Route::Completions,
+            Self::Chat(_) => Route::Chat,
+            Self::Embeddings(_) => Route::Embeddings,
+            Self::Rerank(_) => Route::Rerank,
+            Self::Trt(_) => Route::Trt,
+            Self::Truss(_) => Route::Truss,
+            Self::Vllm(_) => return None,
+        })
     }
 
     /// The same dialect, asking a stream for the server's counts where its route must be asked.

@@ -8,6 +8,7 @@ mod pooling;
 mod prompt;
 mod responses;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -34,12 +35,21 @@ pub struct VllmSpec {
     /// For how many of the likeliest tokens log-probabilities are asked for; completions alone ask.
     #[serde(default)]
     pub logprobs: Option<u32>,
+    /// Where requests go, from the target's base; where the dialect's servers usually have it,
+    /// without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
 }
 
 impl VllmSpec {
     /// A dialect without log-probabilities.
     pub fn new(dialect: VllmDialect, common: CommonSpec) -> Self {
-        Self { dialect, common, logprobs: None }
+        Self { dialect, common, logprobs: None, endpoint: None }
+    }
+
+    /// Where requests go, from the target's base.
+    pub fn path(&self) -> &str {
+        self.endpoint.as_deref().unwrap_or(self.dialect.path())
     }
 }
 
@@ -124,6 +134,39 @@ impl VllmDialect {
             Self::InfinityEmbeddings | Self::InfinityEmbeddingsClip => "/embeddings",
             Self::VllmPooling => "/pooling",
             Self::VllmRerank => "/v1/rerank",
+        }
+    }
+
+    /// With which of these the URL of its requests must end.
+    pub const fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Openai => &["completions"],
+            Self::OpenaiChat => &["chat/completions"],
+            Self::OpenaiResponses => &["responses"],
+            Self::OpenaiEmbeddings
+            | Self::OpenaiEmbeddingsChat
+            | Self::OpenaiEmbeddingsClip
+            | Self::OpenaiEmbeddingsVlm2vec
+            | Self::InfinityEmbeddings
+            | Self::InfinityEmbeddingsClip => &["embeddings"],
+            Self::VllmPooling => &["pooling"],
+            Self::VllmRerank => &["rerank"],
+        }
+    }
+
+    /// What vLLM's messages call its route.
+    pub const fn api(self) -> &'static str {
+        match self {
+            Self::Openai => "OpenAI Completions API",
+            Self::OpenaiChat => "OpenAI Chat Completions API",
+            Self::OpenaiResponses => "OpenAI Responses API",
+            Self::OpenaiEmbeddings
+            | Self::OpenaiEmbeddingsChat
+            | Self::OpenaiEmbeddingsClip
+            | Self::OpenaiEmbeddingsVlm2vec => "OpenAI Embeddings API",
+            Self::InfinityEmbeddings | Self::InfinityEmbeddingsClip => "Infinity Embeddings API",
+            Self::VllmPooling => "vLLM Pooling API",
+            Self::VllmRerank => "vLLM score API",
         }
     }
 
@@ -246,8 +289,16 @@ impl VllmBackend {
         }
     }
 
-    fn path(&self) -> &'static str {
-        self.spec.dialect.path()
+    fn path(&self) -> &str {
+        self.spec.path()
+    }
+
+    /// The same for a request to keep.
+    fn endpoint(&self) -> Cow<'static, str> {
+        match &self.spec.endpoint {
+            Some(endpoint) => endpoint.clone().into(),
+            None => self.spec.dialect.path().into(),
+        }
     }
 }
 
@@ -256,7 +307,7 @@ impl Backend for VllmBackend {
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         let body = self.with_extra(self.body(sample)?, sample);
-        WireRequest::json(self.path(), &body.into_object())?.with_headers(&sample.headers)
+        WireRequest::json(self.endpoint(), &body.into_object())?.with_headers(&sample.headers)
     }
 
     fn decoder(&self, sample: &Sample) -> WireDecoder {

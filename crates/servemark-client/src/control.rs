@@ -106,13 +106,13 @@ impl ServerControl {
     }
 
     /// Starts the server's profiler.
-    pub async fn start_profile(&self, options: &Value) -> Result<(), ClientError> {
-        self.call(Method::POST, "/start_profile", Some(options), PROFILE).await.map(drop)
+    pub async fn start_profile(&self, options: Option<&Value>) -> Result<(), ClientError> {
+        self.call(Method::POST, "/start_profile", options, PROFILE).await.map(drop)
     }
 
     /// Stops the server's profiler, which may write its trace before it answers.
-    pub async fn stop_profile(&self, options: &Value) -> Result<(), ClientError> {
-        self.call(Method::POST, "/stop_profile", Some(options), PROFILE).await.map(drop)
+    pub async fn stop_profile(&self, options: Option<&Value>) -> Result<(), ClientError> {
+        self.call(Method::POST, "/stop_profile", options, PROFILE).await.map(drop)
     }
 
     async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, ClientError> {

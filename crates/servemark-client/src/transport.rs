@@ -1,5 +1,6 @@
 //! The transport: a backend's requests over HTTP, and its answers back as stamped deltas.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -90,7 +91,7 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let wire = self.backend.encode(sample)?;
         let target = self.pool.target();
         let bytes = wire.body.len();
-        let request = request::build(target, Method::POST, wire.path, &wire.headers, wire.body)?;
+        let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
         let decoder = self.backend.decoder(sample);
         Ok(PreparedRequest { request, bytes, route: wire.path, decoder })
     }
@@ -132,7 +133,7 @@ impl<B: Backend> HttpTransport<B> {
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
             StatusCode::OK => receive(&mut exchange, decoder, &mut watch, recorder).await,
-            status => Err(self.refused(status, route, &mut exchange, &mut watch).await.into()),
+            status => Err(self.refused(status, &route, &mut exchange, &mut watch).await.into()),
         };
         if outcome.is_ok() {
             // What comes after the dialect's end mark is the framing's end.
@@ -208,7 +209,7 @@ impl<B> fmt::Debug for HttpTransport<B> {
 pub struct PreparedRequest<D> {
     request: WholeRequest,
     bytes: usize,
-    route: &'static str,
+    route: Cow<'static, str>,
     decoder: D,
 }
 

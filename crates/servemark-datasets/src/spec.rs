@@ -94,6 +94,14 @@ impl DatasetSpec {
         }
     }
 
+    /// Whether to ask for no request is to ask for all there are.
+    pub fn zero_means_all(&self) -> bool {
+        match self {
+            Self::Vllm(spec) => spec.is_custom(),
+            _ => self.name().zero_means_all(),
+        }
+    }
+
     /// Whether its prompts are sent as token ids.
     pub fn sends_token_ids(&self) -> bool {
         let form = match self {

@@ -152,6 +152,12 @@ impl MetricPolicy {
         Self { steady_state: ratio, ..self }
     }
 
+    /// The same policy with other percentiles, in percent.
+    #[must_use]
+    pub fn with_percentiles(self, percentiles: Vec<f64>) -> Self {
+        Self { percentiles, ..self }
+    }
+
     /// The same policy with another budget for its samples.
     #[must_use]
     pub fn with_sample_budget(self, budget: SampleBudget) -> Self {

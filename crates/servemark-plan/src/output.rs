@@ -14,6 +14,12 @@ pub struct ScoringSpec {
     pub slos: Vec<Slo>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
+    /// What vLLM's table and result have sections about, by vLLM's names; its own choice without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sections: Option<Vec<String>>,
+    /// Which percentiles vLLM's table and result show, in percent; its own choice without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentiles: Option<Vec<f64>>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
     pub cache_report: bool,
     /// Whether every request's start and end is printed, in SGLang's words.
@@ -40,6 +46,8 @@ impl Default for ScoringSpec {
         Self {
             slos: Vec::new(),
             layouts: vec![Layout::Sglang, Layout::Native],
+            sections: None,
+            percentiles: None,
             cache_report: false,
             print_requests: false,
             plots: false,
@@ -66,6 +74,8 @@ pub enum Layout {
     Native,
     /// SGLang 0.5.23's.
     Sglang,
+    /// vLLM 0.33.0's.
+    Vllm,
 }
 
 /// Where the run and its result go.

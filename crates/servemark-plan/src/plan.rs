@@ -110,9 +110,17 @@ impl BenchPlan {
         serde_json::to_value(self).expect("a plan is plain data")
     }
 
+    /// The name of what is spoken, by the dialect that is spoken.
+    pub fn speaks(&self) -> &'static str {
+        match &self.wire {
+            BackendSpec::Vllm(spec) => spec.dialect.as_str(),
+            _ => self.backend.as_str(),
+        }
+    }
+
     /// Refuses what cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
-        if self.workload.requests == 0 && !self.workload.dataset.name().zero_means_all() {
+        if self.workload.requests == 0 && !self.workload.dataset.zero_means_all() {
             return Err(PlanError::NoRequests);
         }
         let (dataset, backend) = (&self.workload.dataset, self.backend);
@@ -121,15 +129,14 @@ impl BenchPlan {
             return Err(PlanError::NoTimestamps { dataset: name });
         }
         self.check_precision()?;
-        let route = backend.route();
-        self.check_grouping(route)?;
+        self.check_grouping()?;
         if let Some(form) = dataset.pictured() {
             return self.check_pictures(form);
         }
-        if dataset.is_conversation() && route != Route::Chat {
+        if dataset.is_conversation() && !self.wire.takes_messages() {
             return Err(PlanError::NeedsChat { dataset: name, backend });
         }
-        if dataset.sends_token_ids() && !route.takes_ids() {
+        if dataset.sends_token_ids() && !self.wire.takes_ids() {
             return Err(PlanError::IdsRefused { backend });
         }
         Ok(())
@@ -144,9 +151,11 @@ impl BenchPlan {
         }
     }
 
-    fn check_grouping(&self, route: Route) -> Result<(), PlanError> {
+    /// vLLM's data sets come in groups already.
+    fn check_grouping(&self) -> Result<(), PlanError> {
         let backend = self.backend;
-        match (self.workload.grouping, route) {
+        match (self.workload.grouping, backend.route()) {
+            (Grouping::Single, _) if matches!(self.wire, BackendSpec::Vllm(_)) => Ok(()),
             (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
             (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
             (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),

@@ -26,8 +26,12 @@ pub struct ControlSpec {
     /// How long to wait until it is ready; zero does not ask.
     #[serde(with = "servemark_core::seconds")]
     pub ready_timeout: Duration,
+    /// How long the first request is tried until it is answered well, before the warm-up; it is
+    /// not tried without.
+    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    pub first_request: Option<Duration>,
     /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
-    #[serde(with = "flush")]
+    #[serde(with = "optional_seconds")]
     pub flush_cache: Option<Duration>,
     /// How long to let it rest between the warm-up and the measurement. SGLang's client waits a
     /// second, which nobody needs: the answers to the warm-up are in.
@@ -45,6 +49,7 @@ impl Default for ControlSpec {
     fn default() -> Self {
         Self {
             ready_timeout: Duration::from_secs(60),
+            first_request: None,
             flush_cache: None,
             settle: Duration::ZERO,
             counters: false,
@@ -64,6 +69,16 @@ pub struct ProfileSpec {
     pub start: JsonObject,
     /// When it is stopped; it stops by itself where this is absent.
     pub stop: Option<JsonObject>,
+    /// Whether it is told by the route alone, without a document.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bare: bool,
+}
+
+impl ProfileSpec {
+    /// The server's profiler, told by the routes alone, as vLLM's client tells it.
+    pub fn bare() -> Self {
+        Self { stop: Some(JsonObject::new()), bare: true, ..Self::default() }
+    }
 }
 
 /// Whose profiler runs. Closed: there is no third place where one could be.
@@ -95,7 +110,7 @@ impl WorkerSpec {
     }
 }
 
-mod flush {
+mod optional_seconds {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -122,12 +122,22 @@ pub struct WarmupSpec {
     pub requests: usize,
     /// The most output tokens that a copy asks for.
     pub most_output_tokens: u32,
+    /// Whether a copy has the keys that are the first sample's own, and asks for the model itself.
+    /// Without, it has none of them and asks for the first adapter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alike: bool,
 }
 
 impl WarmupSpec {
     /// So many copies of at most 32 output tokens, as SGLang's client warms up.
     pub fn of(requests: usize) -> Self {
-        Self { requests, most_output_tokens: 32 }
+        Self { requests, most_output_tokens: 32, alike: false }
+    }
+
+    /// So many copies, each as long as the first sample and with its keys, as vLLM's client warms
+    /// up.
+    pub fn alike(requests: usize) -> Self {
+        Self { requests, most_output_tokens: u32::MAX, alike: true }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use servemark_client::ClientError;
-use servemark_core::{Phase, Progress};
+use servemark_core::{Phase, Progress, RequestError};
 use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -64,6 +64,18 @@ pub enum News<'a> {
         /// What else a person should know of them.
         notices: &'a [String],
     },
+    /// The first request is tried until it is answered.
+    TryingFirst {
+        /// For how long at most.
+        patience: Duration,
+    },
+    /// A try of it failed.
+    NotReadyYet {
+        /// How.
+        error: &'a RequestError,
+    },
+    /// It was answered well.
+    FirstAnswered,
     /// The warm-up begins.
     WarmingUp {
         /// How many requests it has.
@@ -207,6 +219,12 @@ impl fmt::Display for News<'_> {
             Self::ModelFound { name } => write!(f, "The server serves {name}."),
             Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
             Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
+            Self::TryingFirst { patience } => {
+                let seconds = patience.as_secs_f64();
+                write!(f, "Trying the first request for up to {seconds}s...")
+            }
+            Self::NotReadyYet { error } => write!(f, "Endpoint is not ready. Error='{error}'"),
+            Self::FirstAnswered => f.write_str("Initial test run completed."),
             Self::WarmingUp { requests } => {
                 write!(f, "Starting warmup with {requests} sequences...")
             }

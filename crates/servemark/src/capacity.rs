@@ -72,7 +72,7 @@ impl Demand {
     pub(crate) fn of(plan: &BenchPlan, load: &Load) -> Self {
         let samples = load.sessions.iter().flat_map(Session::samples);
         let tokens: u64 = samples.map(|sample| u64::from(sample.output_tokens)).sum();
-        let generates = plan.backend.route().generates() && tokens > 0;
+        let generates = plan.wire.generates() && tokens > 0;
         let tokens = if generates { tokens as f64 / load.requests() as f64 } else { 0.0 };
         Self::new(rate(plan, load), server::connections(plan), tokens)
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_backends::Route;
 use servemark_core::{DrawContext, RequestKey, Sample, Session, Tokenizer, Truth};
 use servemark_plan::{BenchPlan, PlanError};
 use servemark_rng::RandomState;
@@ -32,11 +31,15 @@ impl Load {
         converse(&self.sessions)
     }
 
-    /// What the warm-up sends: the first prompt without what is the first request's own, for the
-    /// first adapter.
+    /// What the warm-up sends: the first prompt without the first request's name. SGLang leaves its
+    /// other keys out, too, and asks for the first adapter; vLLM does neither.
     pub(crate) fn warm_up(&self, plan: &BenchPlan) -> Sample {
         let mut sample = self.sessions[0].first.clone();
         sample.headers.clear();
+        if plan.load.warmup.alike {
+            sample.adapter = None;
+            return sample;
+        }
         sample.extra_body.clear();
         sample.adapter = plan.load.adapters.as_ref().map(|adapters| adapters.first().to_owned());
         sample
@@ -61,7 +64,7 @@ pub(crate) fn load(
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
     let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
-    if converse(&sessions) && plan.backend.route() != Route::Chat {
+    if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
     }

@@ -44,6 +44,12 @@ pub enum ExecuteError {
     /// What was drawn does not say when it is due.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
+    /// The first request was tried in vain; in vLLM's words.
+    #[error(
+        "Initial test run failed - Please make sure benchmark arguments are correctly specified. \
+         Error: {0}"
+    )]
+    FirstRequest(RequestError),
     /// Not one warm-up request succeeded.
     #[error("the warm-up failed, so nothing was measured: {0}")]
     Warmup(RequestError),
@@ -76,7 +82,7 @@ impl ExecuteError {
             | Self::Tokenizer(_)
             | Self::Dataset(_)
             | Self::Schedule(_) => ExitCode::Usage,
-            Self::NotReady(_) => ExitCode::NotReady,
+            Self::NotReady(_) | Self::FirstRequest(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,
             Self::Flush(_) | Self::RunLog(_) | Self::Simulator(_) | Self::Machine(_) => {

@@ -58,11 +58,12 @@ impl<'a> Profilers<'a> {
 
     async fn turn(&self, switch: Switch, body: &JsonObject) {
         self.tell(ProfilerNews::Turning(switch));
-        let body = body.clone().into();
+        let is_bare = self.spec.is_some_and(|spec| spec.bare);
+        let body = (!is_bare).then(|| body.clone().into());
         for (worker, control) in &self.switches {
             let turned = match switch {
-                Switch::Start => control.start_profile(&body).await,
-                Switch::Stop => control.stop_profile(&body).await,
+                Switch::Start => control.start_profile(body.as_ref()).await,
+                Switch::Stop => control.stop_profile(body.as_ref()).await,
             };
             self.tell(match turned {
                 Ok(()) => ProfilerNews::Turned(switch, *worker),

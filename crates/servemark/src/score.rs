@@ -10,7 +10,7 @@ use servemark_metrics::{Audit, MetricPolicy, Metrics, Verdict};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
     GridFormat, Layout as Format, Report, ReportFormat, RequestLines, SglangOptions,
-    SteadyStateLine, ThroughputPlots, write_grid,
+    SteadyStateLine, ThroughputPlots, VllmMetric, VllmTable, write_grid,
 };
 
 use crate::ExitCode;
@@ -25,6 +25,7 @@ pub struct Scores<'a> {
     scoring: &'a ScoringSpec,
     sglang: OnceCell<Metrics>,
     native: OnceCell<Metrics>,
+    vllm: OnceCell<Metrics>,
     audit: OnceCell<Audit>,
 }
 
@@ -36,6 +37,7 @@ impl<'a> Scores<'a> {
             scoring,
             sglang: OnceCell::new(),
             native: OnceCell::new(),
+            vllm: OnceCell::new(),
             audit: OnceCell::new(),
         }
     }
@@ -52,14 +54,28 @@ impl<'a> Scores<'a> {
             }
         }
         for layout in &self.scoring.layouts {
-            let format = match layout {
-                Layout::Sglang => Format::Sglang(self.options()),
-                Layout::Embedding => Format::Embedding,
-                _ => Format::Native,
-            };
-            self.write(*layout, format.table().as_ref(), out)?;
+            self.write(*layout, self.table(*layout).as_ref(), out)?;
         }
         Ok(())
+    }
+
+    fn table(&self, layout: Layout) -> Box<dyn ReportFormat> {
+        match layout {
+            Layout::Sglang => Format::Sglang(self.options()).table(),
+            Layout::Vllm => Box::new(self.vllm_table()),
+            Layout::Embedding => Format::Embedding.table(),
+            _ => Format::Native.table(),
+        }
+    }
+
+    /// With the sections that are asked for; vLLM overlooks names that it does not know.
+    fn vllm_table(&self) -> VllmTable {
+        match &self.scoring.sections {
+            Some(names) => {
+                VllmTable::of(names.iter().filter_map(|name| VllmMetric::of(name)).collect())
+            }
+            None => VllmTable::default(),
+        }
     }
 
     /// Appends the line of SGLang's result file, with an entry for every request if `details` are
@@ -122,14 +138,21 @@ impl<'a> Scores<'a> {
     fn metrics(&self, layout: Layout) -> &Metrics {
         let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
             Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
+            Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),
+        };
+        let policy = match &self.scoring.percentiles {
+            Some(percentiles) if layout == Layout::Vllm => {
+                policy().with_percentiles(percentiles.clone())
+            }
+            _ => policy(),
         };
         let asked = |policy: MetricPolicy| {
             let slos = self.scoring.slos.iter().copied();
             let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
             policy.with_sample_budget(self.scoring.sample_budget)
         };
-        cell.get_or_init(|| Metrics::score(self.log, &asked(policy())))
+        cell.get_or_init(|| Metrics::score(self.log, &asked(policy)))
     }
 
     fn options(&self) -> SglangOptions {

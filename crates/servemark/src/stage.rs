@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use servemark_backends::{BackendSpec, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
@@ -12,7 +13,7 @@ use servemark_core::{
 };
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
-use servemark_runner::{self as runner, Fleet, Runner, Share};
+use servemark_runner::{self as runner, Fleet, Runner, Share, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
 use crate::audience::News;
@@ -102,12 +103,36 @@ impl Stage<'_> {
         transport: &Transport,
         profilers: &Profilers<'_>,
     ) -> Result<(), ExecuteError> {
+        self.try_first(runner, transport).await?;
         self.warm_up(runner, transport).await?;
         self.flush_cache().await?;
         runner.wait(self.plan.control.settle).await;
         profilers.start().await;
         self.ahead().open(transport, Share::first_of(self.shards())).await;
         self.server.take_truth();
+        Ok(())
+    }
+
+    /// Tries the first request until it is answered well.
+    async fn try_first(
+        &self,
+        runner: &Runner<SystemPacer>,
+        transport: &Transport,
+    ) -> Result<(), ExecuteError> {
+        let Some(patience) = self.plan.control.first_request else { return Ok(()) };
+        self.context.tell(&News::TryingFirst { patience });
+        let (sample, deadline) = (self.load.warm_up(self.plan), runner.now() + patience);
+        loop {
+            let outcome = runner.warm_up(transport, &sample, WarmupSpec::alike(1)).await.pop();
+            let Some(Err(error)) = outcome else { break };
+            let left = deadline.since(runner.now());
+            if left.is_zero() {
+                return Err(ExecuteError::FirstRequest(error));
+            }
+            self.context.tell(&News::NotReadyYet { error: &error });
+            runner.wait(left.min(RETRY)).await;
+        }
+        self.context.tell(&News::FirstAnswered);
         Ok(())
     }
 
@@ -209,3 +234,6 @@ impl Ahead {
         }
     }
 }
+
+/// How long vLLM's client waits between two tries of the first request.
+const RETRY: Duration = Duration::from_secs(5);

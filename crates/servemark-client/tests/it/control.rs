@@ -96,8 +96,8 @@ async fn switches_are_posts_with_the_key_and_errors_do_not_show_it() {
     let server = mirror().await;
     let control = control(&server);
     let flushed = control.flush_cache("/flush_cache?timeout=60.0").await.unwrap_err();
-    let started = control.start_profile(&json!({"num_steps": 5})).await.unwrap_err();
-    let stopped = control.stop_profile(&json!({})).await.unwrap_err();
+    let started = control.start_profile(Some(&json!({"num_steps": 5}))).await.unwrap_err();
+    let stopped = control.stop_profile(Some(&json!({}))).await.unwrap_err();
     for (error, line, end) in [
         (&flushed, "POST /flush_cache?timeout=60.0 HTTP/1.1", "content-length: 0"),
         (&started, "POST /start_profile HTTP/1.1", "{\"num_steps\":5}"),
