@@ -8,10 +8,17 @@
 //! The rules are those of Python 3.11's `argparse.py` for long options without positionals. Types
 //! and choices are not its business.
 
+mod flexible;
+mod given;
 mod grammar;
+mod refusal;
+mod scope;
 mod token;
 
-pub(crate) use grammar::{Arity, Flag, Grammar};
+pub(crate) use self::flexible::Flexible;
+pub(crate) use self::given::{Given, texts};
+pub(crate) use self::grammar::{Arity, Flag, Grammar};
+pub(crate) use self::scope::{Owner, Scope, check_scopes};
 
 use std::iter::Peekable;
 use std::vec;

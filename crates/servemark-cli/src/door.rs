@@ -9,14 +9,14 @@ use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
-use crate::sglang::{self, Parsed};
+use crate::{Parsed, sglang, vllm};
 
 /// What a command line asks for.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Invocation {
-    /// A serving benchmark, in SGLang's words.
-    Sglang(Box<Parsed>),
+    /// A serving benchmark.
+    Bench(Box<Parsed>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
     /// A test of this machine.
@@ -32,7 +32,7 @@ pub enum Invocation {
 ///
 /// let args = ["python3", "-m", "sglang.bench_serving", "--backend", "vllm"].map(Into::into);
 /// let invocation = door::parse(args, &Environment::default())?;
-/// assert!(matches!(invocation, Invocation::Sglang(_)));
+/// assert!(matches!(invocation, Invocation::Bench(_)));
 /// # Ok::<(), servemark_cli::UsageError>(())
 /// ```
 pub fn parse(
@@ -55,6 +55,7 @@ pub fn parse(
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
         }
+        "vllm" => vllm::command(args, environment),
         python if is_python(python) => module(args, environment),
         other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
         _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
@@ -66,7 +67,7 @@ fn bench_serving(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    sglang::parse(program, args, environment).map(|parsed| Invocation::Sglang(Box::new(parsed)))
+    sglang::parse(program, args, environment).map(|parsed| Invocation::Bench(Box::new(parsed)))
 }
 
 /// The same benchmark, for which one flag of ours is not optional.
@@ -79,7 +80,7 @@ fn steady_state(
     if parsed.plan.scoring.steady_state.is_none() {
         return Err(UsageError::refused(program, CliError::NoSteadyState));
     }
-    Ok(Invocation::Sglang(Box::new(parsed)))
+    Ok(Invocation::Bench(Box::new(parsed)))
 }
 
 /// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
@@ -95,6 +96,7 @@ fn module(
             bench_serving(&module, args, environment)
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
+        "vllm.entrypoints.cli.main" => vllm::command(args, environment),
         "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
         other if other.starts_with("sglang.") || other.starts_with("vllm.") => {
             Err(refuse_unbuilt(&format!("python -m {other}")))
@@ -131,8 +133,7 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 6] =
-    ["ais_bench", "bench-offline", "compare", "evalscope", "rerun", "vllm"];
+const NOT_BUILT: [&str; 5] = ["ais_bench", "bench-offline", "compare", "evalscope", "rerun"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -146,7 +147,8 @@ Commands:
   python -m sglang.benchmark.serving ...  the same by its new name
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
-  bench-serving ...                       the same without Python's words
+  vllm bench serve ...                    vLLM's serving benchmark, same command line
+  bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
@@ -155,7 +157,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: vllm, evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun.
+Not built yet: evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun.
 
 Options:
   -h, --help     Print this

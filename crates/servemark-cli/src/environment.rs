@@ -83,7 +83,12 @@ impl Environment {
     /// A name that no other run has, as SGLang makes it: eight digits and the local time.
     pub(crate) fn run_name(&self) -> String {
         let [date, time] = self.now.digits();
-        format!("{:08x}_{date}{time}", self.nonce)
+        format!("{}_{date}{time}", self.nonce())
+    }
+
+    /// Eight hex digits that no other run has.
+    pub(crate) fn nonce(&self) -> String {
+        format!("{:08x}", self.nonce)
     }
 
     pub(crate) fn directory(&self) -> &Path {

@@ -67,6 +67,9 @@ pub enum CliError {
     /// Parts that do not go together.
     #[error(transparent)]
     Plan(PlanError),
+    /// What the peer refuses, in its words.
+    #[error("{0}")]
+    Peer(String),
     /// A flag whose value cannot be.
     #[error("{flag} {why}")]
     Setting {

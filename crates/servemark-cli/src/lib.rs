@@ -7,19 +7,27 @@
 //! This crate opens no file and no connection, and prints nothing. The only reader of the process's
 //! environment and of the calendar is [`Environment::from_process`].
 
+mod address;
 mod argparse;
 pub mod door;
 mod environment;
 mod error;
+#[cfg(test)]
+mod mirror;
+mod number;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod own;
+mod parsed;
 mod python;
 mod score;
 mod selftest;
 pub mod sglang;
+pub mod vllm;
 
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
+pub use parsed::Parsed;
 pub use score::ScoreArgs;
 pub use selftest::SelftestArgs;
-pub use sglang::Parsed;
 pub use sglang::embedding::{self, Sweep};

@@ -1,5 +1,6 @@
 //! How Python spells numbers and texts, on its command lines and in its messages.
 
+use serde_json::Value;
 pub(crate) use servemark_pyjson::quoted as repr;
 
 /// Reads what Python's `int()` reads; the message is argparse's.
@@ -17,6 +18,11 @@ pub(crate) fn float(text: &str) -> Result<f64, String> {
     plain_digits(text)
         .and_then(|digits| digits.parse().ok())
         .ok_or_else(|| format!("invalid float value: {}", repr(text)))
+}
+
+/// Reads what Python's `json.loads` reads; the message is argparse's.
+pub(crate) fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|_| format!("invalid loads value: {}", repr(text)))
 }
 
 /// Reads a number that a time or a limit can be; the message is SGLang's.

@@ -8,8 +8,8 @@ use servemark_metrics::{ConcurrencyRatio, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::error::UsageError;
+use crate::own::{parse_layout, parse_verdict};
 use crate::python;
-use crate::sglang::{parse_layout, parse_verdict};
 
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
@@ -19,7 +19,7 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// The tables to print, in this order: sglang, native, embedding; those of the run if left out
+    /// The tables to print, in this order: sglang, native, embedding, vllm; those of the run if left out
     #[arg(long = "layout", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_layout)]
     pub layouts: Vec<Layout>,

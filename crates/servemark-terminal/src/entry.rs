@@ -21,7 +21,7 @@ pub fn bench_embedding() -> ExitCode {
 pub fn bench_serving() -> ExitCode {
     answer(|args, environment| {
         let parsed = sglang::parse("bench-serving", args, environment)?;
-        Ok(Invocation::Sglang(Box::new(parsed)))
+        Ok(Invocation::Bench(Box::new(parsed)))
     })
 }
 

@@ -16,7 +16,7 @@ use crate::screen::{self, Screen};
 /// Does what was asked for and says how it went.
 pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
-        Invocation::Sglang(parsed) => bench(&parsed),
+        Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Score(args) => score(&args),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),

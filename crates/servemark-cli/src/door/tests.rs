@@ -7,9 +7,9 @@ fn read(line: &str) -> Result<Invocation, UsageError> {
 }
 
 #[track_caller]
-fn check_sglang(line: &str) {
+fn check_bench(line: &str) {
     match read(line).unwrap() {
-        Invocation::Sglang(parsed) => assert_eq!(parsed.plan.workload.requests, 7, "{line}"),
+        Invocation::Bench(parsed) => assert_eq!(parsed.plan.workload.requests, 7, "{line}"),
         other => panic!("{line}: {other:?}"),
     }
 }
@@ -23,10 +23,13 @@ fn refuses(line: &str, message: &str) {
 
 #[test]
 fn the_command_that_is_run_already() {
-    check_sglang("python -m sglang.bench_serving --num-prompts 7");
-    check_sglang("python3 -m sglang.benchmark.serving --num-prompts 7");
-    check_sglang("/usr/bin/python3.12 -u -OO -m sglang.bench_serving --num-prompt=7");
-    check_sglang("bench-serving --num-prompts 7");
+    check_bench("python -m sglang.bench_serving --num-prompts 7");
+    check_bench("python3 -m sglang.benchmark.serving --num-prompts 7");
+    check_bench("/usr/bin/python3.12 -u -OO -m sglang.bench_serving --num-prompt=7");
+    check_bench("bench-serving --num-prompts 7");
+    check_bench("vllm bench serve --num_prompts 7");
+    check_bench("/opt/venv/bin/vllm bench serve --num-prompts=7");
+    check_bench("python3 -m vllm.entrypoints.cli.main bench serve --num-prompts 7");
 }
 
 #[test]
@@ -37,7 +40,7 @@ fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
         &format!("{line} --steady-state-concurrency-ratio 1.5"),
         "--steady-state-concurrency-ratio must be in (0, 1]",
     );
-    check_sglang(&format!("{line} --steady-state-concurrency-ratio 0.8"));
+    check_bench(&format!("{line} --steady-state-concurrency-ratio 0.8"));
     // Its own two flags are never abbreviated.
     refuses(
         &format!("{line} --steady-state-concurrency 0.8"),
@@ -54,7 +57,7 @@ fn a_refusal_names_the_program_it_is_about() {
 
 #[test]
 fn what_is_not_built_is_named() {
-    refuses("vllm bench serve --model m", "vllm is not built yet");
+    refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope perf", "evalscope is not built yet");
     refuses("ais_bench --models m", "ais_bench is not built yet");
     refuses("compare a b", "compare is not built yet");
@@ -67,6 +70,7 @@ fn what_is_not_built_is_named() {
 #[test]
 fn nonsense_is_told_where_to_look() {
     refuses("", "a command is missing; see servemark --help");
+    refuses("vllm serve m", "vllm serve is no command; see servemark --help");
     refuses("ls -l", "ls is no command; see servemark --help");
     refuses("python -m http.server", "python -m http.server is no command; see servemark --help");
     let message = "after python, -m and a module are expected, such as -m sglang.bench_serving";
@@ -141,7 +145,7 @@ fn figures_are_kept_in_the_users_cache() {
         let Invocation::Selftest(args) = invocation else { panic!("{invocation:?}") };
         assert_eq!(args.cache.as_deref(), folder.map(std::path::Path::new));
         let invocation = parse(["bench-serving".into()], &environment).unwrap();
-        let Invocation::Sglang(parsed) = invocation else { panic!("{invocation:?}") };
+        let Invocation::Bench(parsed) = invocation else { panic!("{invocation:?}") };
         assert_eq!(parsed.cache, args.cache);
     }
 }

@@ -22,13 +22,13 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
-pub(super) use self::own::{ConnectionArgs, OwnArgs, SessionArgs, ShardArgs, SimulatorArgs};
-pub(crate) use self::own::{parse_layout, parse_verdict};
+pub(super) use self::own::{OwnArgs, SessionArgs};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
 
 /// Benchmark a running server: SGLang's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -58,6 +58,8 @@ pub(super) struct SglangArgs {
     pub(super) profile: ProfileArgs,
     #[command(flatten)]
     client: ClientArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
     #[command(flatten)]
     pub(super) own: OwnArgs,
     #[command(flatten)]

@@ -9,9 +9,9 @@ use servemark_core::JsonObject;
 use servemark_plan::{ControlSpec, ProfileSpec, Profiled, WorkerSpec};
 
 use super::args::{LoadArgs, ProfileArgs, SglangArgs};
-use super::number::{at_least, refused, seconds, some_at_least};
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::number::{at_least, refused, seconds, some_at_least};
 
 /// Readiness, cache and profiler.
 pub(super) fn control(

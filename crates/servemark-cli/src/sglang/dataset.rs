@@ -13,10 +13,10 @@ use servemark_datasets::{
 use servemark_plan::WorkloadSpec;
 
 use super::args::{DatasetArgs, EmbeddingArgs, OwnArgs, SglangArgs, TraceArgs};
-use super::number::{at_least, refused, some_at_least};
 use super::shared_prefix;
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::number::{at_least, refused, some_at_least};
 
 /// The data set's name.
 pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {

@@ -10,8 +10,9 @@ use servemark_plan::Layout;
 use servemark_report::GridFormat;
 
 use super::args::SglangArgs;
-use super::given::Given;
-use super::{Parsed, backend, read, simulate, typed, understand};
+use super::{backend, read, simulate, understand};
+use crate::Parsed;
+use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::python;
@@ -46,7 +47,7 @@ pub fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let command = SglangArgs::extended_command(program, extend);
     let given = read(program, command, args)?;
-    let (mut args, matches) = typed(program, &given)?;
+    let (mut args, matches): (SglangArgs, _) = given.typed(program)?;
     let own =
         SweepArgs::from_arg_matches(&matches).map_err(|error| UsageError::from_clap(&error))?;
     given.reading.refuse_leftovers().map_err(refuse)?;
@@ -119,7 +120,7 @@ impl SweepArgs {
             args.dataset.random_output_len = 0;
         }
         if open("--layout") {
-            args.own.layout = vec![Layout::Embedding];
+            args.run.layout = vec![Layout::Embedding];
         }
         if open("--request-rate") {
             args.load.request_rate = f64::INFINITY;

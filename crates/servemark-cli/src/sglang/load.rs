@@ -9,8 +9,8 @@ use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Slowdown};
 
 use super::args::{LoadArgs, SglangArgs};
 use super::dataset;
-use super::number::{at_least, refused, some_at_least};
 use crate::error::CliError;
+use crate::number::{at_least, refused, some_at_least};
 
 /// Arrivals, limit, warm-up and sessions.
 pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
@@ -21,9 +21,7 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
     load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
     load.adapters = adapters(args)?;
-    load.precise_send = shards.precise_send;
-    let shards: Option<usize> = some_at_least("--shards", 1, shards.shards)?;
-    load.shards = shards.and_then(NonZeroUsize::new);
+    shards.apply(&mut load)?;
     load.sessions.echo_reasoning = sessions.echo_reasoning;
     load.sessions.header = sessions.session_header.as_deref().map(header_name).transpose()?;
     Ok(load)

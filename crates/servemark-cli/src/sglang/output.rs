@@ -5,36 +5,23 @@ use std::path::PathBuf;
 use serde_json::json;
 use servemark_backends::BackendName;
 use servemark_core::JsonObject;
-use servemark_metrics::ConcurrencyRatio;
-use servemark_plan::{OutputSpec, ScoringSpec};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 use servemark_report::ResultFileName;
 
-use super::args::{OwnArgs, SglangArgs};
+use super::args::SglangArgs;
 use super::control::object;
 use super::dataset;
-use super::number::at_least;
 use crate::environment::{Environment, LocalTime};
 use crate::error::CliError;
+use crate::number::at_least;
 
 /// The tables and what counts as good.
 pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
-    let mut scoring = ScoringSpec::default();
+    let mut scoring = args.run.scoring(Layout::Sglang)?;
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
-    scoring.layouts.clone_from(&args.own.layout);
     scoring.cache_report = args.output.cache_report;
     scoring.print_requests = args.output.print_requests;
     scoring.plots = args.output.plot_throughput;
-    scoring.fail_on = args.own.fail_on_verdict;
-    let ratio = args.own.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
-    scoring.steady_state =
-        ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
-    if let Some(share) = args.own.tolerate_failures {
-        if !(0.0..=1.0).contains(&share) {
-            let why = format!("must lie in 0 to 1, not {share}");
-            return Err(CliError::setting("--tolerate-failures", why));
-        }
-        scoring.tolerated_failures = share;
-    }
     Ok(scoring)
 }
 
@@ -45,13 +32,13 @@ pub(super) fn output(
     environment: &Environment,
 ) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();
-    output.run_log = run_log(&args.own, backend, environment.now())?;
+    output.run_log = args.run.run_log(backend.as_str(), environment.now())?;
     output.result_file = Some(match &args.output.output_file {
         Some(path) => path.into(),
         None => result_file(args, environment.now())?,
     });
     output.details = args.output.output_details;
-    output.steady_state_file = args.own.steady_state_output_file.as_ref().map(Into::into);
+    output.steady_state_file = args.run.steady_state_output_file.as_ref().map(Into::into);
     Ok(output)
 }
 
@@ -71,27 +58,6 @@ pub(super) fn echo(args: &SglangArgs) -> JsonObject {
         ("random_output_len", json!(dataset.random_output_len)),
         ("random_range_ratio", json!(dataset.random_range_ratio)),
     ])
-}
-
-fn run_log(
-    args: &OwnArgs,
-    backend: BackendName,
-    now: LocalTime,
-) -> Result<Option<PathBuf>, CliError> {
-    match (&args.run_log, args.no_run_log) {
-        (Some(_), true) => {
-            let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
-            Err(CliError::Conflict { flag, other })
-        }
-        (Some(path), false) => Ok(Some(path.into())),
-        (None, true) => Ok(None),
-        (None, false) => Ok(Some(run_log_name(backend, now).into())),
-    }
-}
-
-fn run_log_name(backend: BackendName, now: LocalTime) -> String {
-    let [date, time] = now.digits();
-    format!("servemark_{backend}_{date}_{time}.runlog.jsonl")
 }
 
 fn result_file(args: &SglangArgs, now: LocalTime) -> Result<PathBuf, CliError> {

@@ -1,15 +1,10 @@
-//! Command lines that are refused before they become a plan: clap's refusals in argparse's words,
-//! and SGLang's rules between flags.
+//! Command lines that are refused before they become a plan, by SGLang's rules between flags.
 
 use std::cmp::Ordering;
-use std::error::Error;
-
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::{SglangArgs, SharedPrefixArgs};
-use super::given::Given;
-use crate::error::{CliError, UsageError};
-use crate::python::repr;
+use crate::argparse::Given;
+use crate::error::CliError;
 
 /// SGLang's rules, first its parser's and then those on which its client ends.
 pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
@@ -81,33 +76,4 @@ fn check_exits(args: &SglangArgs) -> Result<(), CliError> {
         _ => return Ok(()),
     };
     Err(CliError::Together(refusal))
-}
-
-/// Help as clap writes it, and everything else as argparse does.
-pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let flag = text(ContextKind::InvalidArg).and_then(|shown| shown.split(' ').next());
-    let why = match error.kind() {
-        ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
-            format!("invalid choice: {} (choose from {})", repr(value), choices(error))
-        }),
-        ErrorKind::ValueValidation => error.source().map(ToString::to_string),
-        _ => None,
-    };
-    match (flag, why) {
-        (Some(flag), Some(why)) => {
-            UsageError::refused(program, CliError::Value { flag: flag.to_owned(), why })
-        }
-        _ => UsageError::from_clap(error),
-    }
-}
-
-fn choices(error: &clap::Error) -> String {
-    let Some(ContextValue::Strings(choices)) = error.get(ContextKind::ValidValue) else {
-        return String::new();
-    };
-    choices.iter().map(|choice| repr(choice)).collect::<Vec<_>>().join(", ")
 }

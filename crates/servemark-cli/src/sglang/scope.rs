@@ -5,12 +5,12 @@
 //! and is refused.
 
 use servemark_backends::{BackendName, Route};
-use servemark_client::BaseUrl;
 use servemark_datasets::DatasetName;
 
-use super::given::Given;
 use super::load::is_replayed;
+use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
+use crate::own;
 
 /// What decides whether a flag has an effect.
 #[derive(Debug)]
@@ -23,16 +23,8 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     /// Refuses our own flags without effect, and warns of the peer's.
     pub(super) fn check(&self, warnings: &mut Vec<String>) -> Result<(), CliError> {
-        for Scope { flags, in_use, when, owner } in SCOPES {
-            for flag in flags.iter().filter(|flag| self.given.asks(flag) && !in_use(self)) {
-                let refusal = CliError::NoEffect { flag, when };
-                match owner {
-                    Owner::Ours => return Err(refusal),
-                    Owner::Peer => warnings.push(refusal.to_string()),
-                }
-            }
-        }
-        Ok(())
+        own::check(self.given)?;
+        check_scopes(SCOPES, self.given, |in_use| in_use(self), warnings)
     }
 
     fn is_generate(&self) -> bool {
@@ -85,79 +77,11 @@ impl Scene<'_> {
     fn converses(&self) -> bool {
         ["agentic-trace", "generated-shared-prefix"].contains(&self.dataset.as_str())
     }
-
-    fn is_simulated(&self) -> bool {
-        self.given.is("--simulate")
-    }
-
-    fn is_encrypted(&self) -> bool {
-        let url = self.given.values("--base-url").last().map(|url| url.parse::<BaseUrl>());
-        url.is_some_and(|url| url.is_ok_and(|url| url.is_https()))
-    }
 }
 
-/// Flags, and when they have an effect.
-struct Scope {
-    flags: &'static [&'static str],
-    in_use: fn(&Scene<'_>) -> bool,
-    when: &'static str,
-    owner: Owner,
-}
+type InUse = fn(&Scene<'_>) -> bool;
 
-/// Whose business it is that a flag has no effect.
-#[derive(Clone, Copy)]
-enum Owner {
-    /// A flag of ours, or one that contradicts a flag of ours.
-    Ours,
-    /// The peer accepts it and does nothing with it.
-    Peer,
-}
-
-const SCOPES: &[Scope] = &[
-    Scope {
-        flags: &["--base-url", "--host", "--port"],
-        in_use: |scene| !scene.is_simulated(),
-        when: "with --simulate, which starts a server of its own",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &[
-            "--http2",
-            "--send-stamps",
-            "--ca-file",
-            "--connect-timeout",
-            "--first-byte-timeout",
-            "--idle-timeout",
-            "--total-timeout",
-        ],
-        in_use: |scene| !scene.is_simulated(),
-        when: "with --simulate",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &["--send-stamps"],
-        in_use: |scene| !scene.given.is("--http2"),
-        when: "with --http2, whose requests share a connection",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &["--send-stamps"],
-        in_use: |scene| !scene.is_encrypted(),
-        when: "over TLS, where nobody knows which bytes are a request's",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &["--send-stamps"],
-        in_use: |_| cfg!(target_os = "linux"),
-        when: "here: only Linux says when a request left",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &["--simulate-fault"],
-        in_use: |scene| scene.is_simulated(),
-        when: "without --simulate",
-        owner: Owner::Ours,
-    },
+const SCOPES: &[Scope<InUse>] = &[
     Scope {
         flags: &["--include-usage"],
         in_use: |scene| !scene.is_generate(),
@@ -204,12 +128,6 @@ const SCOPES: &[Scope] = &[
         flags: &["--echo-reasoning"],
         in_use: |scene| scene.converses(),
         when: "where no session has several turns",
-        owner: Owner::Ours,
-    },
-    Scope {
-        flags: &["--steady-state-output-file"],
-        in_use: |scene| scene.given.is("--steady-state-concurrency-ratio"),
-        when: "without --steady-state-concurrency-ratio",
         owner: Owner::Ours,
     },
     Scope {

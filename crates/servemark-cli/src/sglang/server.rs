@@ -1,29 +1,28 @@
 //! Who is asked, with which credentials and under which model's name.
 
 use servemark_backends::BackendName;
-use servemark_client::{BaseUrl, Credentials, HttpVersion, TargetSpec, Timeouts};
+use servemark_client::{BaseUrl, Credentials};
+use servemark_mock::MockSpec;
 use servemark_plan::{ModelSpec, ServerSpec};
 use servemark_tokenizer::TokenizerSpec;
 
-use super::args::{ConnectionArgs, SglangArgs, TargetArgs};
-use super::number::{at_least, refused, seconds};
-use super::simulate::simulator;
+use super::args::{SglangArgs, TargetArgs};
+use crate::address::at_host;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::python::repr;
+use crate::number::{at_least, refused};
 
 /// The server, or the simulator.
 pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = simulator(args) {
         return Ok(ServerSpec::Simulated(simulator));
     }
-    let mut target = TargetSpec::new(base_url(&args.target, backend)?);
-    let ConnectionArgs { http2, ca_file, send_stamps, .. } = &args.connection;
-    target.http_version = if *http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
-    target.send_stamps = *send_stamps;
-    target.ca_file = ca_file.as_ref().map(Into::into);
-    target.timeouts = timeouts(&args.connection)?;
-    Ok(ServerSpec::At(target))
+    let base_url = base_url(&args.target, backend)?;
+    Ok(ServerSpec::At(args.connection.target(base_url)?))
+}
+
+fn simulator(args: &SglangArgs) -> Option<MockSpec> {
+    args.simulator.spec(args.target.model.as_deref())
 }
 
 /// The model's names and its tokenizer; a simulator's own model is known without asking it.
@@ -83,32 +82,7 @@ fn base_url(args: &TargetArgs, backend: BackendName) -> Result<BaseUrl, CliError
         Some(port) => at_least("--port", 1, port)?,
         None => backend.default_port(),
     };
-    format!("http://{}:{port}", host(&args.host)?).parse().map_err(refused("--host"))
-}
-
-/// A host as it stands in a URL: an IPv6 address has brackets there.
-fn host(host: &str) -> Result<String, CliError> {
-    if host.is_empty() || host.contains(['/', '?', '#', '@']) {
-        let why = format!("must be a name or an address, not {}; see --base-url", repr(host));
-        return Err(CliError::setting("--host", why));
-    }
-    let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
-    Ok(if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() })
-}
-
-fn timeouts(args: &ConnectionArgs) -> Result<Timeouts, CliError> {
-    let mut timeouts = Timeouts::default();
-    for (flag, given, stage) in [
-        ("--connect-timeout", args.connect_timeout, &mut timeouts.connect),
-        ("--first-byte-timeout", args.first_byte_timeout, &mut timeouts.first_byte),
-        ("--idle-timeout", args.idle_timeout, &mut timeouts.idle),
-        ("--total-timeout", args.total_timeout, &mut timeouts.total),
-    ] {
-        if let Some(given) = given {
-            *stage = seconds(flag, given)?;
-        }
-    }
-    Ok(timeouts)
+    at_host(&args.host, port)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use servemark_datasets::{
 
 use super::args::{DatasetArgs, SharedPrefixArgs};
 use super::dataset::{form, seed};
-use super::number::{at_least, refused};
 use crate::environment::Environment;
 use crate::error::CliError;
+use crate::number::{at_least, refused};
 
 /// The groups with their knobs.
 pub(super) fn spec(

@@ -7,9 +7,9 @@ use servemark_datasets::DatasetSpec;
 use servemark_plan::ModelSpec;
 
 use super::args::{RequestArgs, SglangArgs};
-use super::number::{at_least, finite, some_at_least};
 use super::server::model;
 use crate::error::CliError;
+use crate::number::{at_least, finite, some_at_least};
 
 /// The route with its knobs.
 pub(super) fn wire(

@@ -1,10 +1,11 @@
 //! Command lines that were given to the peer's parser: what it refused, and what it read.
 
-use super::super::{Given, typed};
-use super::*;
-use crate::argparse::Grammar;
+use serde_json::Value;
+
+use super::mirror;
 use crate::environment::Environment;
-use crate::sglang::names::{EXCLUSIVE, PEER};
+use crate::mirror::recorded;
+use crate::sglang::args::SglangArgs;
 use crate::sglang::parse;
 
 /// Where we differ on purpose: the command line, what we say, and why.
@@ -33,11 +34,11 @@ struct Line {
 
 impl Line {
     fn all() -> Vec<Self> {
-        let line = |recorded: Value| {
+        let line = |recorded: &Value| {
             let argv = serde_json::from_value(recorded["argv"].clone()).unwrap();
-            Self { argv, recorded }
+            Self { argv, recorded: recorded.clone() }
         };
-        recorded("usage_errors.json").into_iter().map(line).collect()
+        recorded("sglang", "usage_errors.json").as_array().unwrap().iter().map(line).collect()
     }
 
     fn shown(&self) -> String {
@@ -56,12 +57,6 @@ impl Line {
         let refusal = parse("serving", args, &Environment::default()).err()?;
         assert_eq!(refusal.exit_code(), 2);
         Some(refusal.cause().map_or_else(|| refusal.to_string(), ToString::to_string))
-    }
-
-    fn given(&self) -> Given {
-        let command = command();
-        let reading = Grammar::of(&command, &PEER, EXCLUSIVE).read(&self.argv).unwrap();
-        Given { reading, command }
     }
 }
 
@@ -89,17 +84,16 @@ fn no_difference_is_stale() {
 
 #[test]
 fn values_are_read_as_the_peer_reads_them() {
-    let flags = recorded("flags.json");
+    let mirror = mirror();
     for line in Line::all().iter().filter(|line| line.recorded["exit"] == 0) {
-        let given = line.given();
-        typed("serving", &given).map(|(args, _)| args).unwrap();
-        let args = std::iter::once("serving".to_owned()).chain(given.reading.canonical());
-        let matches = given.command.clone().try_get_matches_from(args).unwrap();
-        for flag in &flags {
+        let given = mirror.read(&line.argv);
+        given.typed::<SglangArgs>("serving").unwrap();
+        let matches = mirror.matches(&given);
+        for flag in &mirror.flags {
             let changed = &line.recorded["changed"][flag["dest"].as_str().unwrap()];
             let expected = if changed.is_null() { &flag["default"] } else { changed };
-            let arg = arg(&given.command, flag["name"].as_str().unwrap());
-            assert_eq!(&value(&matches, arg, flag), expected, "{}: {arg}", line.shown());
+            let name = &flag["name"];
+            assert_eq!(&mirror.value(&matches, flag), expected, "{}: {name}", line.shown());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::CliError;
 
 /// A whole number that is not below `least` and fits.
-pub(super) fn at_least<T: TryFrom<i64>>(
+pub(crate) fn at_least<T: TryFrom<i64>>(
     flag: &'static str,
     least: i64,
     value: i64,
@@ -18,7 +18,7 @@ pub(super) fn at_least<T: TryFrom<i64>>(
 }
 
 /// The same for a flag that may be absent.
-pub(super) fn some_at_least<T: TryFrom<i64>>(
+pub(crate) fn some_at_least<T: TryFrom<i64>>(
     flag: &'static str,
     least: i64,
     value: Option<i64>,
@@ -27,7 +27,7 @@ pub(super) fn some_at_least<T: TryFrom<i64>>(
 }
 
 /// A number that JSON can say.
-pub(super) fn finite(flag: &'static str, value: f64) -> Result<f64, CliError> {
+pub(crate) fn finite(flag: &'static str, value: f64) -> Result<f64, CliError> {
     if value.is_finite() {
         return Ok(value);
     }
@@ -35,11 +35,11 @@ pub(super) fn finite(flag: &'static str, value: f64) -> Result<f64, CliError> {
 }
 
 /// A time.
-pub(super) fn seconds(flag: &'static str, value: f64) -> Result<Duration, CliError> {
+pub(crate) fn seconds(flag: &'static str, value: f64) -> Result<Duration, CliError> {
     Duration::try_from_secs_f64(value).map_err(refused(flag))
 }
 
 /// Puts a flag's name before another crate's refusal.
-pub(super) fn refused<E: Display>(flag: &'static str) -> impl Fn(E) -> CliError {
+pub(crate) fn refused<E: Display>(flag: &'static str) -> impl Fn(E) -> CliError {
     move |error| CliError::setting(flag, format!("cannot be used: {error}"))
 }

@@ -1,0 +1,266 @@
+//! What vLLM's `FlexibleArgumentParser` adds to argparse, taken back before argparse's rules apply:
+//! flags with underscores, JSON values given key by key, and help about a word.
+
+use clap::{Arg, Command};
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+
+use super::refusal::expected_argument;
+use crate::error::CliError;
+
+/// A command line without them.
+#[derive(Debug, Default)]
+pub(crate) struct Flexible {
+    /// The arguments as argparse would be given them.
+    pub(crate) args: Vec<String>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
+    /// What help is asked about.
+    keyword: Option<String>,
+}
+
+impl Flexible {
+    /// Takes back what is not argparse's.
+    pub(crate) fn take_back(args: Vec<String>) -> Result<Self, CliError> {
+        let mut flexible = Self::default();
+        let mut objects = Objects::default();
+        let mut args = args.into_iter().map(|arg| with_dashes(&arg));
+        while let Some(arg) = args.next() {
+            match (arg.strip_prefix("--help="), Dotted::of(&arg)) {
+                (Some(keyword), _) => flexible.asked_about(keyword),
+                (_, Some(dotted)) => objects.add(&dotted, || args.next())?,
+                _ => flexible.args.push(arg),
+            }
+        }
+        let twice = objects.twice(&flexible.args);
+        if !twice.is_empty() {
+            flexible.warnings.push(format!("Found duplicate keys {}", twice.join(", ")));
+        }
+        flexible.args.extend(objects.into_args());
+        Ok(flexible)
+    }
+
+    fn asked_about(&mut self, keyword: &str) {
+        self.keyword = Some(keyword.to_lowercase().replace('_', "-"));
+        self.args.push("--help".to_owned());
+    }
+
+    /// The command, whose help shows only the flags that were asked about: those that have the word
+    /// in their name or in the title of their group, or all.
+    pub(crate) fn searched(&self, command: Command) -> Command {
+        let Some(keyword) = self.keyword.as_deref().filter(|keyword| *keyword != "all") else {
+            return command;
+        };
+        let is_meant = |arg: &Arg| {
+            let group = arg.get_help_heading().unwrap_or_default();
+            arg.get_long().is_some_and(|name| name.contains(keyword))
+                || group.to_lowercase() == keyword
+        };
+        command.mut_args(|arg| if is_meant(&arg) { arg } else { arg.hide(true) })
+    }
+}
+
+/// A flag's underscores become dashes, up to its first dot or its equals sign.
+fn with_dashes(arg: &str) -> String {
+    if !arg.starts_with("--") {
+        return arg.to_owned();
+    }
+    let (name, rest) = arg.split_at(arg.find(['.', '=']).unwrap_or(arg.len()));
+    format!("{}{rest}", name.replace('_', "-"))
+}
+
+/// `--flag.key.key`, perhaps with `=value`, perhaps with a `+` at its end.
+#[derive(Debug)]
+struct Dotted {
+    flag: String,
+    keys: Vec<String>,
+    value: Option<String>,
+    adds: bool,
+}
+
+impl Dotted {
+    fn of(arg: &str) -> Option<Self> {
+        let (name, value) = match arg.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (arg, None),
+        };
+        let (path, adds) = name.strip_suffix('+').map_or((name, false), |path| (path, true));
+        let mut parts = path.split('.').map(str::to_owned);
+        let flag = parts.next().filter(|flag| flag.starts_with("--"))?;
+        let keys: Vec<String> = parts.collect();
+        (!keys.is_empty()).then_some(Self { flag, keys, value, adds })
+    }
+
+    /// The object that this says, with nothing in it but the value.
+    fn object(&self, text: &str) -> Value {
+        let value = if self.adds { text.split(',').collect() } else { typed(text) };
+        self.keys.iter().rev().fold(value, |value, key| json!({ key: value }))
+    }
+}
+
+/// A value as JSON, else as a number with a unit of thousands, else as text.
+fn typed(text: &str) -> Value {
+    let number = || human_int(text).map(Value::from);
+    serde_json::from_str(text).ok().or_else(number).unwrap_or_else(|| text.into())
+}
+
+/// `1k` is 1000, `1K` is 1024, `25.6k` is 25600.
+fn human_int(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let unit = text.chars().next_back()?;
+    let number = text.strip_suffix(unit)?;
+    let power = 1 + "kmgt".find(unit.to_ascii_lowercase())? as u32;
+    let is_plain = number.starts_with(|sign: char| sign.is_ascii_digit())
+        && number.ends_with(|sign: char| sign.is_ascii_digit())
+        && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if !is_plain {
+        return None;
+    }
+    if unit.is_ascii_uppercase() {
+        return number.parse::<i64>().ok()?.checked_mul(1024_i64.checked_pow(power)?);
+    }
+    let product = number.parse::<f64>().ok()? * 1000_f64.powi(power.cast_signed());
+    Some(product as i64)
+}
+
+/// The objects that flags with dots make, each flag's in one.
+#[derive(Debug, Default)]
+struct Objects {
+    flags: Vec<(String, Value)>,
+    twice: Vec<String>,
+}
+
+impl Objects {
+    fn add(
+        &mut self,
+        dotted: &Dotted,
+        next: impl FnOnce() -> Option<String>,
+    ) -> Result<(), CliError> {
+        let missing = || expected_argument(&dotted.flag, "one argument");
+        let text = dotted.value.clone().or_else(next).ok_or_else(missing)?;
+        let object = dotted.object(&text);
+        match self.flags.iter_mut().find(|(flag, _)| *flag == dotted.flag) {
+            None => self.flags.push((dotted.flag.clone(), object)),
+            Some((flag, known)) => merge(known, object, flag, &mut self.twice),
+        }
+        Ok(())
+    }
+
+    /// Flags and keys that were given more than once.
+    fn twice(&mut self, args: &[String]) -> Vec<String> {
+        let mut seen = Vec::new();
+        for flag in args.iter().filter(|arg| arg.starts_with("--")) {
+            let name = flag.split('=').next().unwrap_or_default();
+            if seen.contains(&name) {
+                self.twice.push(name.to_owned());
+            }
+            seen.push(name);
+        }
+        std::mem::take(&mut self.twice)
+    }
+
+    fn into_args(self) -> impl Iterator<Item = String> {
+        self.flags.into_iter().flat_map(|(flag, object)| [flag, object.to_string()])
+    }
+}
+
+/// Puts what is new into what is there: objects into objects, lists behind lists, and the rest in
+/// place of what had its key.
+fn merge(known: &mut Value, new: Value, path: &str, twice: &mut Vec<String>) {
+    match (known, new) {
+        (Value::Object(known), Value::Object(new)) => {
+            for (key, value) in new {
+                merge_key(known, key, value, path, twice);
+            }
+        }
+        (Value::Array(known), Value::Array(new)) => known.extend(new),
+        (known, new) => {
+            twice.push(path.to_owned());
+            *known = new;
+        }
+    }
+}
+
+fn merge_key(
+    object: &mut JsonObject,
+    key: String,
+    value: Value,
+    path: &str,
+    twice: &mut Vec<String>,
+) {
+    match object.get_mut(&key) {
+        Some(known) => merge(known, value, &format!("{path}.{key}"), twice),
+        None => {
+            object.insert(key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(args: &[&str], expected: &[&str]) {
+        let flexible = Flexible::take_back(args.iter().copied().map(str::to_owned).collect());
+        assert_eq!(flexible.unwrap().args, expected);
+    }
+
+    #[track_caller]
+    fn warns(args: &[&str], warning: &str) {
+        let flexible = Flexible::take_back(args.iter().copied().map(str::to_owned).collect());
+        assert_eq!(flexible.unwrap().warnings, [warning]);
+    }
+
+    #[test]
+    fn underscores_of_flags_are_dashes() {
+        check(&["--a_b", "c_d", "--a_b=c_d", "-x_y"], &["--a-b", "c_d", "--a-b=c_d", "-x_y"]);
+    }
+
+    #[test]
+    fn keys_become_one_object() {
+        let args = ["--a_b.c_d.e", "1", "--other", "x", "--a-b.f=text", "--a-b.c_d.g", "[1, 2]"];
+        let object = r#"{"c_d":{"e":1,"g":[1,2]},"f":"text"}"#;
+        check(&args, &["--other", "x", "--a-b", object]);
+    }
+
+    #[test]
+    fn a_plus_adds_texts_to_a_list() {
+        check(&["--x.list+", "1,2", "--x.list+=c"], &["--x", r#"{"list":["1","2","c"]}"#]);
+    }
+
+    #[test]
+    fn numbers_may_have_a_unit() {
+        let args = ["--x.a=1k", "--x.b=1K", "--x.c=25.6k", "--x.d=2.5K", "--x.e=2M", "--x.f=1e3"];
+        let object = r#"{"a":1000,"b":1024,"c":25600,"d":"2.5K","e":2097152,"f":1000.0}"#;
+        check(&args, &["--x", object]);
+    }
+
+    #[test]
+    fn a_dot_in_a_value_is_no_key() {
+        let args = ["--x=1.5", "--y", "0.5", "-0.5"];
+        check(&args, &args);
+    }
+
+    #[test]
+    fn a_key_needs_a_value() {
+        let error = Flexible::take_back(vec!["--x.a".to_owned()]).unwrap_err();
+        assert_eq!(error.to_string(), "argument --x: expected one argument");
+    }
+
+    #[test]
+    fn what_is_given_twice_is_told() {
+        warns(&["--x.a=1", "--x.a=2"], "Found duplicate keys --x.a");
+        warns(&["--n", "1", "--n=2"], "Found duplicate keys --n");
+    }
+
+    #[test]
+    fn help_about_a_word_hides_the_rest() {
+        let flexible = Flexible::take_back(vec!["--help=Max_Con".to_owned()]).unwrap();
+        assert_eq!(flexible.args, ["--help"]);
+        let args = ["--max-concurrency", "--seed"].map(|name| Arg::new(name).long(&name[2..]));
+        let command = flexible.searched(Command::new("x").args(args));
+        let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        assert_eq!(shown.filter_map(Arg::get_long).collect::<Vec<_>>(), ["max-concurrency"]);
+    }
+}

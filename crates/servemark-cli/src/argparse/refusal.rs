@@ -1,0 +1,42 @@
+//! clap's refusals in argparse's words.
+
+use std::error::Error;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::error::{CliError, UsageError};
+use crate::python::repr;
+
+/// Help as clap writes it, and everything else as argparse does.
+pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let flag = text(ContextKind::InvalidArg).and_then(|shown| shown.split(' ').next());
+    let why = match error.kind() {
+        ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
+            format!("invalid choice: {} (choose from {})", repr(value), choices(error))
+        }),
+        ErrorKind::ValueValidation => error.source().map(ToString::to_string),
+        _ => None,
+    };
+    match (flag, why) {
+        (Some(flag), Some(why)) => {
+            UsageError::refused(program, CliError::Value { flag: flag.to_owned(), why })
+        }
+        _ => UsageError::from_clap(error),
+    }
+}
+
+fn choices(error: &clap::Error) -> String {
+    let Some(ContextValue::Strings(choices)) = error.get(ContextKind::ValidValue) else {
+        return String::new();
+    };
+    choices.iter().map(|choice| repr(choice)).collect::<Vec<_>>().join(", ")
+}
+
+/// A flag stands without what it needs.
+pub(super) fn expected_argument(flag: &str, expected: &'static str) -> CliError {
+    CliError::ExpectedArgument { flag: flag.to_owned(), expected }
+}

@@ -1,0 +1,158 @@
+//! What a test holds a dialect's flags against: the list that the peer's own parser gives of itself.
+
+use std::fs;
+
+use clap::builder::PossibleValue;
+use clap::{Arg, ArgMatches, Command};
+use serde_json::{Value, json};
+use servemark_metrics::Slo;
+
+use crate::argparse::{Arity, Given, Grammar};
+
+/// A dialect's flags and the recording of the peer's.
+pub(crate) struct Mirror {
+    pub(crate) command: Command,
+    pub(crate) peer: &'static [&'static str],
+    pub(crate) exclusive: &'static [&'static [&'static str]],
+    pub(crate) flags: Vec<Value>,
+}
+
+impl Mirror {
+    pub(crate) fn grammar(&self) -> Grammar {
+        Grammar::of(&self.command, self.peer, self.exclusive)
+    }
+
+    pub(crate) fn read(&self, args: &[String]) -> Given {
+        Given::read(self.command.clone(), self.peer, self.exclusive, args).unwrap()
+    }
+
+    /// The values of a command line.
+    pub(crate) fn matches(&self, given: &Given) -> ArgMatches {
+        let args = ["peer".to_owned()].into_iter().chain(given.reading.canonical());
+        self.command.clone().try_get_matches_from(args).unwrap()
+    }
+
+    pub(crate) fn arg(&self, flag: &str) -> &Arg {
+        let long = flag.strip_prefix("--");
+        self.command.get_arguments().find(|arg| arg.get_long() == long).expect(flag)
+    }
+
+    /// Every flag of the peer is there, in its order, with its other names behind it.
+    pub(crate) fn check_names(&self) {
+        let with_aliases = |flag: &Value| -> Vec<String> {
+            let aliases = flag["aliases"].as_array().unwrap();
+            [&flag["name"]].into_iter().chain(aliases).map(text).collect()
+        };
+        let names: Vec<String> = self.flags.iter().flat_map(with_aliases).collect();
+        assert_eq!(self.peer[0], "--help");
+        assert_eq!(self.peer[1..], names);
+        assert_eq!(self.grammar().peer.len(), self.peer.len());
+    }
+
+    pub(crate) fn check_choices(&self) {
+        for flag in self.flags.iter().filter(|flag| flag["kind"] == "store") {
+            let choices = self.arg(&text(&flag["name"])).get_possible_values();
+            let shown = choices.iter().filter(|choice| !choice.is_hide_set());
+            let choices: Vec<&str> = shown.map(PossibleValue::get_name).collect();
+            let expected = if choices.is_empty() { Value::Null } else { json!(choices) };
+            assert_eq!(expected, flag["choices"], "{}", flag["name"]);
+        }
+    }
+
+    pub(crate) fn check_arities(&self) {
+        let grammar = self.grammar();
+        for flag in &self.flags {
+            let expected = match (flag["kind"].as_str(), flag["nargs"].as_str()) {
+                (Some("store_true" | "boolean_optional"), _) => Arity::Switch,
+                (_, Some("+")) => Arity::Some,
+                (_, Some("*")) => Arity::Any,
+                _ => Arity::One,
+            };
+            let ours = grammar.peer.iter().find(|ours| ours.name == flag["name"]).unwrap();
+            assert_eq!(ours.arity, expected, "{}", flag["name"]);
+        }
+    }
+
+    pub(crate) fn check_own_names(&self) {
+        let own = self.grammar().own;
+        assert!(own.iter().all(|flag| !self.peer.contains(&flag.name.as_str())));
+        assert!(own.iter().any(|flag| flag.name == "--simulate"), "the list of ours is not empty");
+        for flag in own {
+            let begins_so = |peer: &&&str| peer.starts_with(&flag.name);
+            assert_eq!(self.peer.iter().find(begins_so), None, "{}", flag.name);
+        }
+    }
+
+    /// Every prefix of every flag means what it means without ours.
+    pub(crate) fn check_abbreviations(&self, at_least: usize) {
+        let ours = self.grammar();
+        let mut peers = ours.clone();
+        peers.own.clear();
+        let mut known = 0;
+        for flag in self.peer {
+            for prefix in (3..=flag.len()).map(|end| &flag[..end]) {
+                let expected = resolved(&peers, prefix);
+                assert_eq!(resolved(&ours, prefix), expected, "{prefix}");
+                known += usize::from(expected.starts_with("--"));
+            }
+        }
+        assert!(known > at_least, "only {known} prefixes are unambiguous");
+    }
+
+    /// What a flag's value is, in the form of the recording. Panics if its type is not the peer's.
+    pub(crate) fn value(&self, matches: &ArgMatches, recorded: &Value) -> Value {
+        let id = self.arg(&text(&recorded["name"])).get_id().as_str();
+        let is_list = !recorded["nargs"].is_null();
+        match recorded["type"].as_str() {
+            None if recorded["kind"] == "store_true" => json!(matches.get_flag(id)),
+            Some("int") => listed(matches.get_many::<i64>(id), is_list, |number| json!(number)),
+            Some("float" | "_finite_positive_float") => {
+                listed(matches.get_many::<f64>(id), is_list, |number| float(*number))
+            }
+            Some("_goodput_slo") => {
+                let pair = |slo: &Slo| json!([slo.metric.name(), slo.limit_ms]);
+                listed(matches.get_many::<Slo>(id), is_list, pair)
+            }
+            Some("loads") => listed(matches.get_many::<Value>(id), is_list, Value::clone),
+            _ => listed(matches.get_many::<String>(id), is_list, |text| json!(text)),
+        }
+    }
+}
+
+/// A recording of the peer, in a folder of its own.
+pub(crate) fn recorded(peer: &str, name: &str) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+    let text = fs::read_to_string(format!("{folder}/{peer}/{name}")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// What a prefix alone comes to, as a flag's name or a refusal.
+fn resolved(grammar: &Grammar, prefix: &str) -> String {
+    match grammar.read(&[format!("{prefix}=1")]) {
+        Ok(reading) if reading.given.is_empty() => "unrecognized".to_owned(),
+        Ok(reading) => reading.given[0].flag.clone(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+fn listed<'a, T: 'a>(
+    values: Option<impl Iterator<Item = &'a T>>,
+    is_list: bool,
+    show: impl Fn(&'a T) -> Value,
+) -> Value {
+    let values = values.map(|values| values.map(show).collect::<Vec<_>>());
+    match values {
+        None => Value::Null,
+        Some(values) if is_list => values.into(),
+        Some(values) => values.into_iter().next_back().unwrap_or_default(),
+    }
+}
+
+/// JSON has no infinity; the recordings write it as text.
+fn float(number: f64) -> Value {
+    if number.is_finite() { json!(number) } else { json!(number.to_string()) }
+}

@@ -1,0 +1,62 @@
+//! How the server is spoken to.
+
+use clap::Args;
+use servemark_client::{BaseUrl, HttpVersion, TargetSpec, Timeouts};
+
+use crate::error::CliError;
+use crate::number::seconds;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+pub(crate) struct ConnectionArgs {
+    /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
+    #[arg(long)]
+    http2: bool,
+    /// Ask the kernel when each request left, and report how long after it was written that was: on
+    /// Linux, over HTTP/1.1 without TLS
+    #[arg(long)]
+    send_stamps: bool,
+    /// A PEM file of authorities to trust beside the machine's own
+    #[arg(long, value_name = "PATH")]
+    ca_file: Option<String>,
+    /// How many seconds look-up, TCP and TLS may take; by default 30
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    connect_timeout: Option<f64>,
+    /// How many seconds the answer's first byte may take; by default 3600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    first_byte_timeout: Option<f64>,
+    /// How many seconds may pass between two reads of an answer; by default 600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    idle_timeout: Option<f64>,
+    /// How many seconds a request may take; by default 21600
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    total_timeout: Option<f64>,
+}
+
+impl ConnectionArgs {
+    /// A target at an address.
+    pub(crate) fn target(&self, base_url: BaseUrl) -> Result<TargetSpec, CliError> {
+        let mut target = TargetSpec::new(base_url);
+        target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
+        target.send_stamps = self.send_stamps;
+        target.ca_file = self.ca_file.as_ref().map(Into::into);
+        target.timeouts = self.timeouts()?;
+        Ok(target)
+    }
+
+    fn timeouts(&self) -> Result<Timeouts, CliError> {
+        let mut timeouts = Timeouts::default();
+        for (flag, given, stage) in [
+            ("--connect-timeout", self.connect_timeout, &mut timeouts.connect),
+            ("--first-byte-timeout", self.first_byte_timeout, &mut timeouts.first_byte),
+            ("--idle-timeout", self.idle_timeout, &mut timeouts.idle),
+            ("--total-timeout", self.total_timeout, &mut timeouts.total),
+        ] {
+            if let Some(given) = given {
+                *stage = seconds(flag, given)?;
+            }
+        }
+        Ok(timeouts)
+    }
+}

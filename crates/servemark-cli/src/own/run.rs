@@ -1,0 +1,114 @@
+//! The run as a whole: what is made of it and what is kept.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+use servemark_metrics::{ConcurrencyRatio, Verdict};
+use servemark_plan::{Layout, ScoringSpec};
+
+use crate::environment::LocalTime;
+use crate::error::CliError;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(crate) struct RunArgs {
+    /// The tables to print, in this order: sglang, native, embedding, vllm; by default the one of
+    /// the command line's dialect and native
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
+    pub(crate) layout: Vec<Layout>,
+    /// The file that keeps everything observed of the run; by default
+    /// servemark_BACKEND_DATE_TIME.runlog.jsonl
+    #[arg(long, value_name = "PATH")]
+    pub(crate) run_log: Option<String>,
+    /// Keep the run in memory only
+    #[arg(long)]
+    pub(crate) no_run_log: bool,
+    /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
+    /// default anything below 1
+    #[arg(long, value_name = "SHARE", value_parser = python::float)]
+    pub(crate) tolerate_failures: Option<f64>,
+    /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
+    /// client-limited
+    #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
+    pub(crate) fail_on_verdict: Option<Verdict>,
+    /// Tell the longest part of the run apart in which this share of its peak concurrency was in
+    /// flight, above 0 and at most 1
+    #[arg(long, value_name = "SHARE", value_parser = python::float)]
+    pub(crate) steady_state_concurrency_ratio: Option<f64>,
+    /// The file to which a line about that part is appended
+    #[arg(long, value_name = "PATH")]
+    pub(crate) steady_state_output_file: Option<String>,
+    /// Print the plan as JSON and stop
+    #[arg(long)]
+    pub(crate) plan_only: bool,
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
+}
+
+impl RunArgs {
+    /// The tables and what counts as a run that went well, with the dialect's table where none is
+    /// asked for.
+    pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {
+        let mut scoring = ScoringSpec::default();
+        scoring.layouts = match self.layout.as_slice() {
+            [] => vec![dialect, Layout::Native],
+            chosen => chosen.to_vec(),
+        };
+        scoring.fail_on = self.fail_on_verdict;
+        let ratio = self.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
+        scoring.steady_state =
+            ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
+        if let Some(share) = self.tolerate_failures {
+            if !(0.0..=1.0).contains(&share) {
+                let why = format!("must lie in 0 to 1, not {share}");
+                return Err(CliError::setting("--tolerate-failures", why));
+            }
+            scoring.tolerated_failures = share;
+        }
+        Ok(scoring)
+    }
+
+    /// Where the run log goes, by default into a file that names the backend and the time.
+    pub(crate) fn run_log(
+        &self,
+        backend: &str,
+        now: LocalTime,
+    ) -> Result<Option<PathBuf>, CliError> {
+        match (&self.run_log, self.no_run_log) {
+            (Some(_), true) => {
+                let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
+                Err(CliError::Conflict { flag, other })
+            }
+            (Some(path), false) => Ok(Some(path.into())),
+            (None, true) => Ok(None),
+            (None, false) => {
+                let [date, time] = now.digits();
+                Ok(Some(format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()))
+            }
+        }
+    }
+}
+
+/// Reads the name of a verdict that a run can be spared.
+pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
+    let known = Verdict::ALL.into_iter().find(|verdict| verdict.name() == name);
+    known.filter(|&verdict| verdict > Verdict::Clean).ok_or_else(|| {
+        format!("expected corrected, suspect or client-limited, got {}", python::repr(name))
+    })
+}
+
+/// Reads the name of a table.
+pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
+    match name {
+        "native" => Ok(Layout::Native),
+        "sglang" => Ok(Layout::Sglang),
+        "embedding" => Ok(Layout::Embedding),
+        "vllm" => Ok(Layout::Vllm),
+        "aisbench" | "evalscope" => Err(format!("the layout {name} is not built yet")),
+        _ => Err(format!(
+            "there is no layout {name}; use sglang, native, embedding, vllm or several with commas"
+        )),
+    }
+}

@@ -1,0 +1,33 @@
+//! Who sends, and how exactly.
+
+use std::num::NonZeroUsize;
+
+use clap::Args;
+use servemark_runner::LoadSpec;
+
+use crate::error::CliError;
+use crate::number::some_at_least;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: load")]
+pub(crate) struct ShardArgs {
+    /// How many threads send and read, each with a core of its own if there is one; by default one
+    /// for every 1000 streams that may be open at once, up to the number of cores
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    shards: Option<i64>,
+    /// Send each request at the very instant it is due, by a thread that watches the clock and needs
+    /// a core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
+    #[arg(long)]
+    precise_send: bool,
+}
+
+impl ShardArgs {
+    /// Tells a load who sends it.
+    pub(crate) fn apply(&self, load: &mut LoadSpec) -> Result<(), CliError> {
+        load.precise_send = self.precise_send;
+        let shards: Option<usize> = some_at_least("--shards", 1, self.shards)?;
+        load.shards = shards.and_then(NonZeroUsize::new);
+        Ok(())
+    }
+}

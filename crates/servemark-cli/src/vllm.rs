@@ -1,0 +1,131 @@
+//! The dialect of vLLM 0.33.0's benchmark commands (`vllm bench …`).
+//!
+//! A command line is read in five steps: what vLLM's parser adds to argparse is taken back, argparse's
+//! rules make it canonical, clap gives the values their types, what is not built or has no effect is
+//! named, and the rest becomes a [`BenchPlan`], theme by theme.
+//!
+//! What differs from the peer on purpose is told in `docs/compat/vllm.md`.
+
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod args;
+mod buckets;
+mod control;
+mod dataset;
+mod load;
+mod names;
+mod output;
+mod range_ratio;
+mod refusal;
+mod scope;
+mod server;
+mod simulate;
+mod wire;
+
+use std::ffi::OsString;
+
+use servemark_backends::BackendName;
+use servemark_plan::BenchPlan;
+
+use self::args::VllmArgs;
+use self::names::PEER;
+use crate::argparse::{Flexible, Given, texts};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::{Invocation, Parsed};
+
+/// Reads what follows `vllm`.
+pub(crate) fn command(
+    mut args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let words = [args.next(), args.next()].map(Option::unwrap_or_default);
+    match [&words[0], &words[1]].map(|word| word.to_string_lossy().into_owned()) {
+        [bench, serve] if bench == "bench" && serve == "serve" => {
+            let parsed = parse("vllm bench serve", args, environment)?;
+            Ok(Invocation::Bench(Box::new(parsed)))
+        }
+        [bench, help] if bench == "bench" && ["-h", "--help"].contains(&help.as_str()) => {
+            Err(UsageError::help(HELP))
+        }
+        [bench, other] if bench == "bench" && !other.is_empty() => {
+            let what = format!("vllm bench {other}");
+            Err(UsageError::refused("servemark vllm", CliError::not_built(what)))
+        }
+        [word, _] => {
+            let given = format!("vllm {word}");
+            Err(UsageError::refused("servemark", CliError::UnknownCommand { given }))
+        }
+    }
+}
+
+const HELP: &str = "\
+vLLM's benchmark commands, same command lines.
+
+usage: servemark vllm bench COMMAND [OPTIONS]
+
+Commands:
+  serve  Benchmark a running server
+
+Not built yet: throughput, latency, sweep, startup, mm-processor, forward.
+";
+
+/// Reads the command line of `vllm bench serve`, without the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, vllm};
+///
+/// let args = ["--model", "tiny", "--num_prompts", "10"].map(Into::into);
+/// let parsed = vllm::parse("vllm bench serve", args, &Environment::default())?;
+/// assert_eq!(parsed.plan.workload.requests, 10);
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Parsed, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let flexible = texts(args).and_then(Flexible::take_back).map_err(refuse)?;
+    let command = flexible.searched(VllmArgs::whole_command(program));
+    let given = Given::read(command, &PEER, &[], &flexible.args).map_err(refuse)?;
+    let (mut args, _): (VllmArgs, _) = given.typed(program)?;
+    given.reading.refuse_leftovers().map_err(refuse)?;
+    simulate::choose_the_rest(&mut args, &given);
+    let parsed = understand(&args, &given, environment).map_err(refuse)?;
+    Ok(Parsed { warnings: [flexible.warnings, parsed.warnings].concat(), ..parsed })
+}
+
+fn understand(
+    args: &VllmArgs,
+    given: &Given,
+    environment: &Environment,
+) -> Result<Parsed, CliError> {
+    refusal::check(args, given)?;
+    let mut warnings = Vec::new();
+    scope::check(args, given, &mut warnings)?;
+    let credentials = server::credentials(&args.target, environment)?;
+    let plan = plan(args, given, environment)?;
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.plan_only);
+    let (hub, cache) = (environment.hub(), environment.cache());
+    Ok(Parsed { plan, credentials, hub, cache, progress, plan_only, warnings })
+}
+
+fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<BenchPlan, CliError> {
+    let mut plan = BenchPlan::new(
+        server::server(args)?,
+        BackendName::Vllm,
+        wire::wire(args, given)?,
+        dataset::workload(args, environment)?,
+        load::load(args)?,
+    );
+    plan.control = control::control(args)?;
+    plan.model = server::model(args);
+    plan.scoring = output::scoring(args)?;
+    plan.output = output::output(args, environment)?;
+    plan.echo = output::echo(args)?;
+    plan.check().map_err(CliError::Plan)?;
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! The flags of `vllm bench serve`, mirrored by theme, then ours.
+//!
+//! Names, types, defaults and choices are vLLM 0.33.0's; a test holds them against its own list.
+//! What the flags mean is told by the modules that turn them into a plan.
+
+mod corpora;
+mod dataset;
+mod load;
+mod output;
+mod random;
+mod request;
+mod target;
+mod timed_trace;
+
+use clap::{Command, CommandFactory, Parser};
+
+pub(super) use self::corpora::CorporaArgs;
+pub(super) use self::dataset::DatasetArgs;
+pub(super) use self::load::LoadArgs;
+pub(super) use self::output::OutputArgs;
+pub(super) use self::random::RandomArgs;
+pub(super) use self::request::RequestArgs;
+pub(super) use self::target::TargetArgs;
+pub(super) use self::timed_trace::TimedTraceArgs;
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+
+/// Benchmark a running server: vLLM's command line, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "vllm bench serve",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+pub(super) struct VllmArgs {
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
+    #[command(flatten)]
+    pub(super) dataset: DatasetArgs,
+    #[command(flatten)]
+    pub(super) random: RandomArgs,
+    #[command(flatten)]
+    pub(super) corpora: CorporaArgs,
+    #[command(flatten)]
+    pub(super) timed_trace: TimedTraceArgs,
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
+    #[command(flatten)]
+    pub(super) request: RequestArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+    #[command(flatten)]
+    pub(super) shards: ShardArgs,
+    #[command(flatten)]
+    pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) simulator: SimulatorArgs,
+}
+
+impl VllmArgs {
+    /// The whole command.
+    pub(super) fn whole_command(program: &str) -> Command {
+        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        command.build();
+        command
+    }
+}
+
+const NOTES: &str = "\
+vLLM's flags may be abbreviated as Python allows it and written with underscores (--num_prompts \
+10); ours may not. Their defaults may stand in a YAML file (--config FILE). JSON values may be \
+given key by key (--extra-body.stop.0 END, --extra-body.list+ a,b). --help=WORD shows the flags \
+that have the word in their name.
+
+The API key is read from OPENAI_API_KEY.";

@@ -1,0 +1,76 @@
+//! Prompts that are read: the files and the hub's data sets.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Files and the hub")]
+pub(in crate::vllm) struct CorporaArgs {
+    /// Tokens of an output of custom, custom_image and custom_audio; -1 for what the row says
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int,
+          allow_negative_numbers = true)]
+    pub(in crate::vllm) custom_output_len: i64,
+    /// Send the pictures of custom_image themselves and not where they are
+    #[arg(long)]
+    pub(in crate::vllm) custom_ensure_client_side_data: bool,
+    /// Tokens of an output of sharegpt; by default those of the recorded answer
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) sharegpt_output_len: Option<i64>,
+    /// Tokens of an output of spec_bench
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    pub(in crate::vllm) spec_bench_output_len: i64,
+    /// Only prompts of spec_bench of this category
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) spec_bench_category: Option<String>,
+    /// Which file of the folder of speed_bench
+    #[arg(long, value_name = "NAME", default_value = "qualitative",
+          value_parser = PossibleValuesParser::new(SUBSETS))]
+    pub(in crate::vllm) speed_bench_dataset_subset: String,
+    /// Tokens of an output of speed_bench
+    #[arg(long, value_name = "TOKENS", default_value = "4096", value_parser = python::int)]
+    pub(in crate::vllm) speed_bench_output_len: i64,
+    /// Only prompts of speed_bench of this category
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) speed_bench_category: Option<String>,
+    /// Which subset of a data set of the hub
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) hf_subset: Option<String>,
+    /// Which split
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) hf_split: Option<String>,
+    /// The data set's name on the hub, where --dataset-path is a local copy
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) hf_name: Option<String>,
+    /// Tokens of an output of a data set of the hub
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) hf_output_len: Option<i64>,
+    /// Load the whole data set before a row of it is read
+    #[arg(long)]
+    pub(in crate::vllm) no_stream: bool,
+    /// Which categories of the function-calling data set, with commas
+    #[arg(long, value_name = "NAMES")]
+    pub(in crate::vllm) bfcl_categories: Option<String>,
+    /// The least edit distance of a row of blazedit's data sets
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) blazedit_min_distance: f64,
+    /// The largest
+    #[arg(long, value_name = "SHARE", default_value = "1.0", value_parser = python::float)]
+    pub(in crate::vllm) blazedit_max_distance: f64,
+    /// The longest recording of a data set of speech, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "inf", value_parser = python::float)]
+    pub(in crate::vllm) asr_max_audio_len_sec: f64,
+    /// The shortest
+    #[arg(long, value_name = "SECONDS", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) asr_min_audio_len_sec: f64,
+}
+
+const SUBSETS: [&str; 6] = [
+    "qualitative",
+    "throughput_1k",
+    "throughput_2k",
+    "throughput_8k",
+    "throughput_16k",
+    "throughput_32k",
+];

@@ -1,0 +1,67 @@
+//! What is sent: what most data sets share.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data set")]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
+pub(in crate::vllm) struct DatasetArgs {
+    /// Where prompts come from
+    #[arg(long, value_name = "NAME", default_value = "random",
+          value_parser = PossibleValuesParser::new(DATASETS))]
+    pub(in crate::vllm) dataset_name: String,
+    /// The file or folder of the data set, or its name on the hub; not for random, random-mm,
+    /// random-rerank and prefix_repetition
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::vllm) dataset_path: Option<String>,
+    /// How many prompts to send
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
+    pub(in crate::vllm) num_prompts: i64,
+    /// The seed of prompts, lengths and arrivals
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) seed: i64,
+    /// The input length of random, random-mm and random-rerank; the short name
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) input_len: Option<i64>,
+    /// The output length of every data set but speed_bench
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) output_len: Option<i64>,
+    /// Send fewer prompts than asked for rather than some of them twice
+    #[arg(long)]
+    pub(in crate::vllm) no_oversample: bool,
+    /// Send prompts in the order of the file
+    #[arg(long)]
+    pub(in crate::vllm) disable_shuffle: bool,
+    /// Send prompts without the tokenizer's chat template
+    #[arg(long)]
+    pub(in crate::vllm) skip_chat_template: bool,
+    /// What the chat template is told besides
+    #[arg(long, value_name = "JSON", value_parser = python::json)]
+    pub(in crate::vllm) chat_template_kwargs: Option<serde_json::Value>,
+    /// Make a whole conversation of each prompt with its pictures
+    #[arg(long)]
+    pub(in crate::vllm) enable_multimodal_chat: bool,
+    /// What the requests' ids begin with, sent as x-request-id; by default bench- and eight hex
+    /// digits that no other run has
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::vllm) request_id_prefix: Option<String>,
+}
+
+const DATASETS: [&str; 13] = [
+    "sharegpt",
+    "burstgpt",
+    "random",
+    "random-mm",
+    "random-rerank",
+    "hf",
+    "custom",
+    "custom_audio",
+    "custom_image",
+    "prefix_repetition",
+    "spec_bench",
+    "speed_bench",
+    "timed_trace",
+];

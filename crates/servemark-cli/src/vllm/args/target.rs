@@ -1,0 +1,72 @@
+//! Who is asked.
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server and model")]
+pub(in crate::vllm) struct TargetArgs {
+    /// What is spoken; vllm is another name of openai
+    #[arg(long, value_name = "NAME", default_value = "openai",
+          value_parser = PossibleValuesParser::new(BACKENDS))]
+    pub(in crate::vllm) backend: String,
+    /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
+    #[arg(long, value_name = "URL")]
+    pub(in crate::vllm) base_url: Option<String>,
+    /// The server's host
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    pub(in crate::vllm) host: String,
+    /// The server's port
+    #[arg(long, value_name = "PORT", default_value = "8000", value_parser = python::int)]
+    pub(in crate::vllm) port: i64,
+    /// The path behind the base URL; if it is not given, the one that --backend usually has
+    #[arg(long, value_name = "PATH", default_value = "/v1/completions")]
+    pub(in crate::vllm) endpoint: String,
+    /// Headers for every request; they win over the API key's
+    #[arg(long, value_name = "KEY=VALUE", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::vllm) header: Option<Vec<String>>,
+    /// Do not check the server's certificate
+    #[arg(long)]
+    pub(in crate::vllm) insecure: bool,
+    /// How many seconds to try the first request until it is answered; 0 does not try
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) ready_check_timeout_sec: i64,
+    /// The model; by default the first that the server lists
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) model: Option<String>,
+    /// The name that requests carry; by default the model's
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::vllm) served_model_name: Option<String>,
+    /// The folder or the name of the tokenizer; by default the model's
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::vllm) tokenizer: Option<String>,
+    /// How the tokenizer is loaded
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    pub(in crate::vllm) tokenizer_mode: String,
+    /// Let code that comes with a model or a data set run: no effect, nothing of it ever runs here
+    #[arg(long)]
+    pub(in crate::vllm) trust_remote_code: bool,
+    /// Do without a tokenizer
+    #[arg(long)]
+    pub(in crate::vllm) skip_tokenizer_init: bool,
+}
+
+const BACKENDS: [&str; 13] = [
+    "vllm",
+    "openai",
+    "openai-chat",
+    "openai-responses",
+    "openai-audio",
+    "openai-embeddings",
+    "openai-embeddings-chat",
+    "openai-embeddings-clip",
+    "openai-embeddings-vlm2vec",
+    "infinity-embeddings",
+    "infinity-embeddings-clip",
+    "vllm-pooling",
+    "vllm-rerank",
+];

@@ -1,0 +1,20 @@
+//! What the server is asked to do around the measurement.
+
+use std::time::Duration;
+
+use servemark_plan::{ControlSpec, ProfileSpec};
+
+use super::args::VllmArgs;
+use crate::error::CliError;
+use crate::number::at_least;
+
+/// Readiness and profiler. vLLM never asks whether a server is ready: it tries the first request.
+pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
+    let mut control = ControlSpec::default();
+    control.ready_timeout = Duration::ZERO;
+    let patience: u64 =
+        at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
+    control.first_request = (patience > 0).then(|| Duration::from_secs(patience));
+    control.profile = args.load.profile.then(ProfileSpec::bare);
+    Ok(control)
+}

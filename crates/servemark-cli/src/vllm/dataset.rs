@@ -1,0 +1,191 @@
+//! What is sent, and how much of it.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use servemark_datasets::{
+    CustomLayout, CustomOutput, DatasetSpec, PrefixRepetitionSpec, PromptFormat, RerankMode,
+    RowOrder, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec, VllmData,
+    VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+};
+use servemark_plan::WorkloadSpec;
+
+use super::args::{DatasetArgs, VllmArgs};
+use super::range_ratio::spreads;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::{at_least, some_at_least};
+
+/// The data set with its knobs, and how much of it.
+pub(super) fn workload(
+    args: &VllmArgs,
+    environment: &Environment,
+) -> Result<WorkloadSpec, CliError> {
+    let seed = at_least("--seed", 0, args.dataset.seed)?;
+    let mut spec = VllmSpec::new(data(args)?);
+    spec.seed = seed;
+    spec.request_ids = Some(request_ids(&args.dataset, environment));
+    let requests = prompts(&args.dataset)?;
+    let mut workload = WorkloadSpec::new(DatasetSpec::Vllm(spec), requests);
+    workload.seed = seed;
+    Ok(workload)
+}
+
+/// How many prompts are asked for; data sets of one's own give all they have if it is none.
+fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
+    let all = ["custom", "spec_bench", "speed_bench"].contains(&args.dataset_name.as_str());
+    let asked = if all { args.num_prompts.max(0) } else { args.num_prompts };
+    at_least("--num-prompts", i64::from(!all), asked)
+}
+
+fn request_ids(args: &DatasetArgs, environment: &Environment) -> String {
+    let drawn = || format!("bench-{}-", environment.nonce());
+    args.request_id_prefix.clone().unwrap_or_else(drawn)
+}
+
+fn data(args: &VllmArgs) -> Result<VllmData, CliError> {
+    Ok(match args.dataset.dataset_name.as_str() {
+        "burstgpt" => VllmData::Burstgpt(burstgpt(args)),
+        "custom" => VllmData::Custom(custom(args)?),
+        "prefix_repetition" => VllmData::PrefixRepetition(prefix_repetition(args)?),
+        "random" => VllmData::Random(random(args)?),
+        "random-rerank" => VllmData::RandomRerank(rerank(args)?),
+        "sharegpt" => VllmData::Sharegpt(sharegpt(args)?),
+        "spec_bench" => VllmData::Custom(spec_bench(args)?),
+        "speed_bench" => VllmData::Custom(speed_bench(args)?),
+        "timed_trace" => VllmData::TimedTrace(timed_trace(args)?),
+        other => return Err(CliError::not_built(format!("--dataset-name {other}"))),
+    })
+}
+
+fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
+    let (random, short) = (&args.random, &args.dataset);
+    let spreads = spreads(&random.random_range_ratio)?;
+    let mut spec = VllmRandomSpec::default();
+    let input = short.input_len.unwrap_or(random.random_input_len);
+    let output = short.output_len.unwrap_or(random.random_output_len);
+    spec.lengths.input_tokens = at_least("--random-input-len", 0, input)?;
+    spec.lengths.output_tokens = at_least("--random-output-len", 0, output)?;
+    spec.lengths.input_spread = spreads.input;
+    spec.lengths.output_spread = spreads.output;
+    spec.prefix_tokens = at_least("--random-prefix-len", 0, random.random_prefix_len)?;
+    spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    Ok(spec)
+}
+
+fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
+    let random = &args.random;
+    let mut spec = VllmRerankSpec::default();
+    let input = args.dataset.input_len.unwrap_or(random.random_input_len);
+    spec.input_tokens = at_least("--random-input-len", 0, input)?;
+    spec.spread = spreads(&random.random_range_ratio)?.input;
+    spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    spec.mode = if random.no_reranker { RerankMode::Each } else { RerankMode::Pair };
+    Ok(spec)
+}
+
+fn prefix_repetition(args: &VllmArgs) -> Result<PrefixRepetitionSpec, CliError> {
+    let random = &args.random;
+    let mut spec = PrefixRepetitionSpec::default();
+    spec.prefixes =
+        several("--prefix-repetition-num-prefixes", random.prefix_repetition_num_prefixes)?;
+    spec.prefix_tokens =
+        at_least("--prefix-repetition-prefix-len", 0, random.prefix_repetition_prefix_len)?;
+    spec.suffix_tokens =
+        at_least("--prefix-repetition-suffix-len", 0, random.prefix_repetition_suffix_len)?;
+    let output = args.dataset.output_len.unwrap_or(random.prefix_repetition_output_len);
+    spec.output_tokens = at_least("--prefix-repetition-output-len", 0, output)?;
+    spec.order = order(&args.dataset);
+    Ok(spec)
+}
+
+fn sharegpt(args: &VllmArgs) -> Result<VllmShareGptSpec, CliError> {
+    let mut spec = VllmShareGptSpec::default();
+    spec.path = path(&args.dataset);
+    let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
+    spec.output_tokens = some_at_least("--sharegpt-output-len", 0, output)?;
+    spec.order = order(&args.dataset);
+    spec.too_few = too_few(&args.dataset);
+    Ok(spec)
+}
+
+fn burstgpt(args: &VllmArgs) -> VllmBurstgptSpec {
+    let mut spec = VllmBurstgptSpec::default();
+    spec.path = path(&args.dataset);
+    spec
+}
+
+fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
+    let output = args.dataset.output_len.unwrap_or(args.corpora.custom_output_len);
+    let mut spec = rows(&args.dataset, CustomLayout::Prompts);
+    spec.output = match output {
+        -1 => CustomOutput::OfRow,
+        tokens => CustomOutput::Fixed(at_least("--custom-output-len", 0, tokens)?),
+    };
+    spec.prompt_format = prompt_format(&args.dataset);
+    Ok(spec)
+}
+
+/// Its prompts are always rendered.
+fn spec_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
+    let category = args.corpora.spec_bench_category.clone();
+    let output = args.dataset.output_len.unwrap_or(args.corpora.spec_bench_output_len);
+    let mut spec = rows(&args.dataset, CustomLayout::SpecBench { category });
+    spec.output = CustomOutput::Fixed(at_least("--spec-bench-output-len", 0, output)?);
+    Ok(spec)
+}
+
+fn speed_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
+    let corpora = &args.corpora;
+    let subset = corpora.speed_bench_dataset_subset.clone();
+    let category = corpora.speed_bench_category.clone();
+    let mut spec = rows(&args.dataset, CustomLayout::SpeedBench { subset, category });
+    let output = corpora.speed_bench_output_len;
+    spec.output = CustomOutput::Fixed(at_least("--speed-bench-output-len", 0, output)?);
+    spec.prompt_format = prompt_format(&args.dataset);
+    Ok(spec)
+}
+
+fn rows(args: &DatasetArgs, layout: CustomLayout) -> VllmCustomSpec {
+    let mut spec = VllmCustomSpec::default();
+    spec.path = path(args);
+    spec.layout = layout;
+    spec.order = order(args);
+    spec.too_few = too_few(args);
+    spec
+}
+
+fn timed_trace(args: &VllmArgs) -> Result<TimedTraceSpec, CliError> {
+    let trace = &args.timed_trace;
+    let mut spec = TimedTraceSpec::default();
+    spec.path = path(&args.dataset);
+    spec.block_tokens =
+        several("--timed-trace-chunk-hash-size", trace.timed_trace_chunk_hash_size)?;
+    spec.seconds = trace.timed_trace_sec_multiplier;
+    spec.labels.timestamp.clone_from(&trace.timed_trace_label_timestamp);
+    spec.labels.input_length.clone_from(&trace.timed_trace_label_input_length);
+    spec.labels.output_length.clone_from(&trace.timed_trace_label_output_length);
+    spec.labels.hash_ids.clone_from(&trace.timed_trace_label_hash_ids);
+    Ok(spec)
+}
+
+fn path(args: &DatasetArgs) -> Option<PathBuf> {
+    args.dataset_path.as_ref().map(Into::into)
+}
+
+fn order(args: &DatasetArgs) -> RowOrder {
+    if args.disable_shuffle { RowOrder::AsRead } else { RowOrder::Shuffled }
+}
+
+fn too_few(args: &DatasetArgs) -> TooFewRows {
+    if args.no_oversample { TooFewRows::Keep } else { TooFewRows::Repeat }
+}
+
+fn prompt_format(args: &DatasetArgs) -> PromptFormat {
+    if args.skip_chat_template { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
+}
+
+fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
+    let count: u32 = at_least(flag, 1, count)?;
+    Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
+}

@@ -1,0 +1,88 @@
+//! When requests are sent.
+
+use std::num::NonZeroUsize;
+
+use servemark_runner::{LoadSpec, WarmupSpec};
+use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Growth, Ramp, Rate};
+
+use super::args::{LoadArgs, VllmArgs};
+use crate::error::CliError;
+use crate::number::{at_least, refused};
+
+/// Arrivals, limit, warm-up and `LoRA` modules.
+pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
+    let mut load = LoadSpec::new(arrivals(args)?);
+    load.max_concurrency = limit(&args.load)?;
+    load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, args.load.num_warmups)?);
+    load.adapters = adapters(&args.load)?;
+    args.shards.apply(&mut load)?;
+    Ok(load)
+}
+
+/// Whether the data set says when its requests are sent.
+pub(super) fn is_self_timed(args: &VllmArgs) -> bool {
+    args.dataset.dataset_name == "timed_trace" && !args.timed_trace.no_self_timed
+}
+
+fn limit(args: &LoadArgs) -> Result<Option<NonZeroUsize>, CliError> {
+    match args.max_concurrency {
+        Some(limit) if limit <= 0 => {
+            Err(CliError::Together("--max-concurrency must be greater than 0"))
+        }
+        Some(limit) => Ok(NonZeroUsize::new(at_least("--max-concurrency", 1, limit)?)),
+        None => Ok(None),
+    }
+}
+
+fn arrivals(args: &VllmArgs) -> Result<ArrivalSpec, CliError> {
+    let load = &args.load;
+    let burstiness = Burstiness::new(load.burstiness).map_err(refused("--burstiness"))?;
+    if is_self_timed(args) {
+        return Ok(ArrivalSpec::Timetable);
+    }
+    if let Some(strategy) = &load.ramp_up_strategy {
+        return Ok(ArrivalSpec::Ramp { ramp: ramp(strategy, load)?, burstiness });
+    }
+    if load.request_rate == f64::INFINITY {
+        return Ok(ArrivalSpec::Burst);
+    }
+    let rate = Rate::new(load.request_rate);
+    let requests_per_second = rate.map_err(|error| CliError::setting("--request-rate:", error))?;
+    Ok(ArrivalSpec::Gamma { requests_per_second, burstiness })
+}
+
+/// The rules and their words are vLLM's.
+fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
+    let (Some(from), Some(to)) = (args.ramp_up_start_rps, args.ramp_up_end_rps) else {
+        return Err(CliError::Together(
+            "When using --ramp-up-strategy, both --ramp-up-start-rps and --ramp-up-end-rps must \
+             be specified",
+        ));
+    };
+    let is_exponential = strategy == "exponential";
+    let rules = [
+        (
+            args.request_rate != f64::INFINITY,
+            "When using ramp-up, do not specify --request-rate. The request rate will be \
+             controlled by ramp-up parameters. Please remove the --request-rate argument.",
+        ),
+        (from < 0 || to < 0, "Ramp-up start and end RPS must be non-negative"),
+        (from > to, "Ramp-up start RPS must be less than end RPS"),
+        (is_exponential && from == 0, "For exponential ramp-up, the start RPS cannot be 0."),
+    ];
+    if let Some((_, rule)) = rules.into_iter().find(|(is_broken, _)| *is_broken) {
+        return Err(CliError::Together(rule));
+    }
+    let growth = if is_exponential { Growth::Exponential } else { Growth::Linear };
+    let rate = |flag, rate: i64| Rate::new(rate as f64).map_err(refused(flag));
+    let (from, to) = (rate("--ramp-up-start-rps", from)?, rate("--ramp-up-end-rps", to)?);
+    Ramp::new(growth, from, to).map_err(refused("--ramp-up-end-rps"))
+}
+
+/// One module alone is asked for by all, whichever way it is chosen.
+fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
+    let Some(names) = args.lora_modules.clone() else { return Ok(None) };
+    let in_turn = args.lora_assignment == "round-robin" && names.len() > 1;
+    let choice = if in_turn { AdapterChoice::Distinct } else { AdapterChoice::Uniform };
+    AdapterSpec::new(names, choice).map(Some).map_err(refused("--lora-modules"))
+}

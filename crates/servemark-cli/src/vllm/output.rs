@@ -1,0 +1,108 @@
+//! What is made of the run, where it goes, and what the result repeats.
+
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+use servemark_metrics::{Slo, SloMetric};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec};
+use servemark_pyjson as pyjson;
+
+use super::args::{OutputArgs, VllmArgs};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::refused;
+use crate::python;
+
+/// The tables and what counts as good.
+pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
+    let mut scoring = args.run.scoring(Layout::Vllm)?;
+    scoring.slos = slos(&args.output)?;
+    scoring.sections = args.output.percentile_metrics.as_deref().and_then(names);
+    scoring.percentiles = Some(percentiles(&args.output)?);
+    Ok(scoring)
+}
+
+/// The files.
+pub(super) fn output(args: &VllmArgs, environment: &Environment) -> Result<OutputSpec, CliError> {
+    let mut output = OutputSpec::default();
+    output.run_log = args.run.run_log(&args.target.backend, environment.now())?;
+    output.steady_state_file = args.run.steady_state_output_file.as_ref().map(Into::into);
+    Ok(output)
+}
+
+/// What the result repeats of the command line, in vLLM's order; what only the run finds out, it
+/// fills in where there is `null`.
+pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
+    let mut echo = JsonObject::new();
+    let mut say = |key: &str, value: Value| echo.insert(key.to_owned(), value);
+    say("date", Value::Null);
+    say("endpoint_type", json!(args.target.backend));
+    say("backend", json!(args.target.backend));
+    say("label", json!(args.output.label));
+    say("model_id", json!(args.target.model));
+    say("tokenizer_id", json!(args.target.tokenizer));
+    say("num_prompts", json!(args.dataset.num_prompts));
+    for item in args.output.metadata.iter().flatten() {
+        let malformed = "Invalid metadata format. Please use KEY=VALUE format.";
+        let (key, value) = item.split_once('=').ok_or(CliError::Together(malformed))?;
+        say(key.trim(), json!(value.trim()));
+    }
+    say("request_rate", rate(args.load.request_rate));
+    say("burstiness", rate(args.load.burstiness));
+    say("max_concurrency", json!(args.load.max_concurrency));
+    if let Some(strategy) = &args.load.ramp_up_strategy {
+        say("ramp_up_strategy", json!(strategy));
+        say("ramp_up_start_rps", json!(args.load.ramp_up_start_rps));
+        say("ramp_up_end_rps", json!(args.load.ramp_up_end_rps));
+    }
+    Ok(echo)
+}
+
+/// JSON has no infinity.
+fn rate(rate: f64) -> Value {
+    if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
+}
+
+/// An empty list is none, as with vLLM.
+fn names(list: &str) -> Option<Vec<String>> {
+    (!list.is_empty()).then(|| list.split(',').map(str::to_owned).collect())
+}
+
+fn percentiles(args: &OutputArgs) -> Result<Vec<f64>, CliError> {
+    args.metric_percentiles.split(',').map(percentile).collect()
+}
+
+fn percentile(text: &str) -> Result<f64, CliError> {
+    let percent = python::float(text).map_err(refused("--metric-percentiles"))?;
+    if (0.0..=100.0).contains(&percent) {
+        return Ok(percent);
+    }
+    Err(CliError::setting("--metric-percentiles", "Percentiles must be in the range [0, 100]"))
+}
+
+/// A name given twice keeps its place and takes the last limit.
+fn slos(args: &OutputArgs) -> Result<Vec<Slo>, CliError> {
+    args.goodput.iter().flatten().map(|pair| slo(pair)).collect()
+}
+
+fn slo(pair: &str) -> Result<Slo, CliError> {
+    let (name, limit) = pair.split_once(':').ok_or(CliError::Together(BAD_GOODPUT))?;
+    let limit_ms = python::float(limit).map_err(|_| CliError::Together(BAD_GOODPUT))?;
+    let shown = pyjson::repr(limit_ms);
+    let metric = SloMetric::from_name(name).ok_or_else(|| {
+        CliError::Peer(format!(
+            "Invalid metric name found, {name}: {shown}. The service level objective name should \
+             be one of ['ttft', 'tpot', 'e2el']. "
+        ))
+    })?;
+    if limit_ms < 0.0 {
+        return Err(CliError::Peer(format!(
+            "Invalid value found, {name}: {shown}. The service level objective value should be \
+             non-negative."
+        )));
+    }
+    Slo::new(metric, limit_ms).map_err(refused("--goodput"))
+}
+
+const BAD_GOODPUT: &str = "Invalid format found for service level objectives. Specify service \
+                           level objectives for goodput as \"KEY:VALUE\" pairs, where the key is a \
+                           metric name, and the value is a number in milliseconds.";

@@ -1,0 +1,213 @@
+//! Flags whose value would change nothing.
+//!
+//! vLLM accepts flags of data sets and routes that are not in use, and so do we, with a warning. One
+//! of our own flags without effect is a mistake and is refused.
+
+use servemark_backends::VllmDialect;
+
+use super::args::VllmArgs;
+use super::load::is_self_timed;
+use super::wire::dialect;
+use crate::argparse::{Given, Owner, Scope, check_scopes};
+use crate::error::CliError;
+use crate::own;
+
+/// Refuses our own flags without effect, and warns of the peer's.
+pub(super) fn check(
+    args: &VllmArgs,
+    given: &Given,
+    warnings: &mut Vec<String>,
+) -> Result<(), CliError> {
+    own::check(given)?;
+    check_scopes(SCOPES, given, |in_use| in_use(args), warnings)
+}
+
+fn draws_from(args: &VllmArgs, names: &[&str]) -> bool {
+    names.contains(&args.dataset.dataset_name.as_str())
+}
+
+fn generates(args: &VllmArgs) -> bool {
+    dialect(args).is_ok_and(VllmDialect::generates)
+}
+
+type InUse = fn(&VllmArgs) -> bool;
+
+const SCOPES: &[Scope<InUse>] = &[
+    Scope {
+        flags: &["--input-len"],
+        in_use: |args| draws_from(args, &["random", "random-mm", "random-rerank"]),
+        when: "beyond --dataset-name random, random-mm and random-rerank",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--output-len"],
+        in_use: |args| {
+            !draws_from(args, &["burstgpt", "random-rerank", "speed_bench", "timed_trace"])
+        },
+        when: "with this data set, which says itself how long outputs are",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--random-input-len", "--random-range-ratio"],
+        in_use: |args| draws_from(args, &["random", "random-mm", "random-rerank"]),
+        when: "beyond --dataset-name random, random-mm and random-rerank",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--random-input-len"],
+        in_use: |args| args.dataset.input_len.is_none(),
+        when: "with --input-len",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--random-output-len", "--random-prefix-len"],
+        in_use: |args| draws_from(args, &["random", "random-mm"]),
+        when: "beyond --dataset-name random and random-mm",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--random-output-len",
+            "--sharegpt-output-len",
+            "--custom-output-len",
+            "--spec-bench-output-len",
+            "--prefix-repetition-output-len",
+        ],
+        in_use: |args| args.dataset.output_len.is_none(),
+        when: "with --output-len",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--random-batch-size"],
+        in_use: |args| draws_from(args, &["random", "random-rerank"]),
+        when: "beyond --dataset-name random and random-rerank",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--no-reranker"],
+        in_use: |args| draws_from(args, &["random-rerank"]),
+        when: "beyond --dataset-name random-rerank",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--prefix-repetition-prefix-len",
+            "--prefix-repetition-suffix-len",
+            "--prefix-repetition-num-prefixes",
+            "--prefix-repetition-output-len",
+        ],
+        in_use: |args| draws_from(args, &["prefix_repetition"]),
+        when: "beyond --dataset-name prefix_repetition",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--custom-output-len"],
+        in_use: |args| draws_from(args, &["custom", "custom_image", "custom_audio"]),
+        when: "beyond --dataset-name custom, custom_image and custom_audio",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--sharegpt-output-len"],
+        in_use: |args| draws_from(args, &["sharegpt"]),
+        when: "beyond --dataset-name sharegpt",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--spec-bench-output-len", "--spec-bench-category"],
+        in_use: |args| draws_from(args, &["spec_bench"]),
+        when: "beyond --dataset-name spec_bench",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--speed-bench-dataset-subset",
+            "--speed-bench-output-len",
+            "--speed-bench-category",
+        ],
+        in_use: |args| draws_from(args, &["speed_bench"]),
+        when: "beyond --dataset-name speed_bench",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--timed-trace-chunk-hash-size",
+            "--timed-trace-sec-multiplier",
+            "--timed-trace-label-timestamp",
+            "--timed-trace-label-input-length",
+            "--timed-trace-label-output-length",
+            "--timed-trace-label-hash-ids",
+        ],
+        in_use: |args| draws_from(args, &["timed_trace"]),
+        when: "beyond --dataset-name timed_trace",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--skip-chat-template"],
+        in_use: |args| draws_from(args, &["custom", "custom_audio", "speed_bench", "hf"]),
+        when: "beyond --dataset-name custom, custom_audio, speed_bench and hf",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--request-rate", "--burstiness", "--ramp-up-strategy"],
+        in_use: |args| !is_self_timed(args),
+        when: "where the trace says when its requests are sent; see --no-self-timed",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--ramp-up-start-rps", "--ramp-up-end-rps"],
+        in_use: |args| args.load.ramp_up_strategy.is_some(),
+        when: "without --ramp-up-strategy",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--burstiness"],
+        in_use: |args| args.load.request_rate.is_finite() || args.load.ramp_up_strategy.is_some(),
+        when: "without a --request-rate: everything is sent at once",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--lora-assignment"],
+        in_use: |args| args.load.lora_modules.is_some(),
+        when: "without --lora-modules",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--use-beam-search"],
+        in_use: |_| false,
+        when: "here as with vLLM, whose client never reads it",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--logprobs"],
+        in_use: |args| ["vllm", "openai"].contains(&args.target.backend.as_str()),
+        when: "beyond --backend vllm and openai",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--top-p",
+            "--top-k",
+            "--min-p",
+            "--temperature",
+            "--frequency-penalty",
+            "--presence-penalty",
+            "--repetition-penalty",
+            "--goodput",
+        ],
+        in_use: generates,
+        when: "on routes that generate nothing",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--ignore-eos", "--extra-body"],
+        in_use: |args| args.target.backend != "vllm-rerank",
+        when: "with --backend vllm-rerank",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--host", "--port"],
+        in_use: |args| args.target.base_url.is_none(),
+        when: "with --base-url",
+        owner: Owner::Peer,
+    },
+];

@@ -1,0 +1,59 @@
+//! Who is asked, with which credentials and under which model's name.
+
+use servemark_client::{BaseUrl, Credentials};
+use servemark_mock::MockSpec;
+use servemark_plan::{ModelSpec, ServerSpec};
+use servemark_tokenizer::TokenizerSpec;
+
+use super::args::{TargetArgs, VllmArgs};
+use crate::address::at_host;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::{at_least, refused};
+
+/// The server, or the simulator.
+pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
+    if let Some(simulator) = simulator(args) {
+        return Ok(ServerSpec::Simulated(simulator));
+    }
+    let base_url = base_url(&args.target)?;
+    Ok(ServerSpec::At(args.connection.target(base_url)?))
+}
+
+fn simulator(args: &VllmArgs) -> Option<MockSpec> {
+    args.simulator.spec(args.target.model.as_deref())
+}
+
+fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
+    match &args.base_url {
+        Some(url) => url.parse().map_err(refused("--base-url")),
+        None => at_host(&args.host, at_least("--port", 1, args.port)?),
+    }
+}
+
+/// The model's names and its tokenizer; a simulator's own model is known without asking it.
+pub(super) fn model(args: &VllmArgs) -> ModelSpec {
+    let TargetArgs { model, served_model_name, tokenizer, .. } = &args.target;
+    let mut spec = ModelSpec::default();
+    spec.name = simulator(args).map(|simulator| simulator.model).or_else(|| model.clone());
+    spec.served_name.clone_from(served_model_name);
+    spec.tokenizer = tokenizer.as_ref().map(TokenizerSpec::new);
+    spec
+}
+
+/// The API key of the environment, then the headers of the command line, which win.
+pub(super) fn credentials(
+    args: &TargetArgs,
+    environment: &Environment,
+) -> Result<Credentials, CliError> {
+    let mut credentials = Credentials::new();
+    if let Some(key) = environment.variable("OPENAI_API_KEY") {
+        credentials = credentials.bearer(key).map_err(refused("the API key"))?;
+    }
+    for item in args.header.iter().flatten() {
+        let malformed = "Invalid header format. Please use KEY=VALUE format.";
+        let (name, value) = item.split_once('=').ok_or(CliError::Together(malformed))?;
+        credentials = credentials.header(name.trim(), value.trim()).map_err(refused("--header"))?;
+    }
+    Ok(credentials)
+}

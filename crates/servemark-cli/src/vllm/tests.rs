@@ -1,0 +1,105 @@
+//! The mirror of the flags, held against what vLLM 0.33.0's own parser says.
+
+mod usage;
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+
+use super::args::VllmArgs;
+use super::buckets::{Buckets, parse_buckets};
+use super::names::PEER;
+use crate::mirror::{Mirror, recorded};
+
+/// Flags whose default is not the peer's, argued in `docs/compat/vllm.md`.
+const OTHER_DEFAULTS: [&str; 1] = ["--request-id-prefix"];
+
+fn mirror() -> Mirror {
+    let mut flags = recorded("vllm", "flags.json")["serve"].as_array().unwrap().clone();
+    flags.iter_mut().for_each(in_order);
+    let command = VllmArgs::whole_command("vllm bench serve");
+    Mirror { command, peer: &PEER, exclusive: &[], flags }
+}
+
+/// One flag's choices are a set, in whichever order the peer's process happened to have it.
+fn in_order(flag: &mut Value) {
+    if flag["name"] == "--speed-bench-dataset-subset" {
+        flag["choices"].as_array_mut().unwrap().sort_by_key(thousands);
+    }
+}
+
+/// Of `throughput_16k`, 16; of `qualitative`, nothing.
+fn thousands(choice: &Value) -> u32 {
+    let digits: String = choice.as_str().unwrap().chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_default()
+}
+
+/// What a flag's value is, in the form of the recording.
+fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
+    match flag["name"].as_str().unwrap() {
+        "--self-timed" => match (matches.get_flag("self_timed"), matches.get_flag("no_self_timed"))
+        {
+            (false, false) => Value::Null,
+            (on, _) => json!(on),
+        },
+        "--random-mm-bucket-config" => {
+            let Buckets(buckets) = matches.get_one("random_mm_bucket_config").unwrap();
+            json!(buckets)
+        }
+        _ => mirror.value(matches, flag),
+    }
+}
+
+/// The same of what was recorded: a number is a float where the flag's type says so.
+fn expected(flag: &Value, recorded: &Value) -> Value {
+    match (flag["type"].as_str(), recorded) {
+        (Some("float"), Value::Number(number)) => json!(number.as_f64()),
+        (Some("_parse_mm_bucket_config"), Value::String(text)) => {
+            json!(parse_buckets(text).unwrap().0)
+        }
+        _ => recorded.clone(),
+    }
+}
+
+#[test]
+fn every_flag_of_the_peer_is_there_in_its_order() {
+    mirror().check_names();
+}
+
+#[test]
+fn defaults_and_types_are_the_peers() {
+    let mirror = mirror();
+    let matches = mirror.matches(&mirror.read(&[]));
+    for flag in &mirror.flags {
+        let (ours, peers) = (value(&mirror, &matches, flag), expected(flag, &flag["default"]));
+        let differs = OTHER_DEFAULTS.iter().any(|name| flag["name"] == *name);
+        assert_eq!(ours != peers, differs, "{}: {ours} and {peers}", flag["name"]);
+    }
+}
+
+#[test]
+fn other_defaults_are_argued() {
+    let argued = include_str!("../../../../docs/compat/vllm.md");
+    for name in OTHER_DEFAULTS {
+        assert!(argued.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn choices_are_the_peers() {
+    mirror().check_choices();
+}
+
+#[test]
+fn each_takes_as_many_values_as_the_peers() {
+    mirror().check_arities();
+}
+
+#[test]
+fn our_flags_have_names_of_their_own() {
+    mirror().check_own_names();
+}
+
+#[test]
+fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
+    mirror().check_abbreviations(500);
+}

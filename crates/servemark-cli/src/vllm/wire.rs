@@ -1,0 +1,102 @@
+//! How a request is put: the dialect's knobs, and the keys that every body carries besides.
+
+use serde_json::{Value, json};
+use servemark_backends::{BackendSpec, CommonSpec, VllmDialect, VllmSpec};
+use servemark_core::JsonObject;
+
+use super::args::{RequestArgs, VllmArgs};
+use super::server::model;
+use crate::argparse::Given;
+use crate::error::CliError;
+use crate::number::{finite, some_at_least};
+
+/// The dialect with its knobs.
+pub(super) fn wire(args: &VllmArgs, given: &Given) -> Result<BackendSpec, CliError> {
+    let dialect = dialect(args)?;
+    let mut spec = VllmSpec::new(dialect, common(args, dialect)?);
+    spec.logprobs = some_at_least("--logprobs", 0, args.request.logprobs)?;
+    spec.endpoint = endpoint(args, given, dialect)?;
+    Ok(BackendSpec::Vllm(spec))
+}
+
+/// What is spoken.
+pub(super) fn dialect(args: &VllmArgs) -> Result<VllmDialect, CliError> {
+    let name = &args.target.backend;
+    VllmDialect::of(name).ok_or_else(|| CliError::not_built(format!("--backend {name}")))
+}
+
+fn common(args: &VllmArgs, dialect: VllmDialect) -> Result<CommonSpec, CliError> {
+    let model = model(args);
+    let mut common = CommonSpec::new(model.served_name.or(model.name).unwrap_or_default());
+    common.ignore_eos = args.request.ignore_eos || goes_on(args, dialect);
+    if dialect.generates() {
+        common.extra_body = sampling(&args.request)?;
+    }
+    common.extra_body.extend(extra_body(&args.request)?);
+    Ok(common)
+}
+
+/// Random text has no end, and a trace says how long its answers were.
+fn goes_on(args: &VllmArgs, dialect: VllmDialect) -> bool {
+    let is_random = ["random", "random-mm"].contains(&args.dataset.dataset_name.as_str());
+    is_random && dialect.generates() || args.dataset.dataset_name == "timed_trace"
+}
+
+/// What is given of how tokens are chosen, in vLLM's order.
+fn sampling(args: &RequestArgs) -> Result<JsonObject, CliError> {
+    let float = |flag, value: Option<f64>| -> Result<Option<Value>, CliError> {
+        Ok(value.map(|value| finite(flag, value)).transpose()?.map(|value| json!(value)))
+    };
+    let keys = [
+        ("top_p", float("--top-p", args.top_p)?),
+        ("top_k", args.top_k.map(Value::from)),
+        ("min_p", float("--min-p", args.min_p)?),
+        ("temperature", float("--temperature", args.temperature)?),
+        ("frequency_penalty", float("--frequency-penalty", args.frequency_penalty)?),
+        ("presence_penalty", float("--presence-penalty", args.presence_penalty)?),
+        ("repetition_penalty", float("--repetition-penalty", args.repetition_penalty)?),
+    ];
+    Ok(keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+}
+
+fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
+    match args.extra_body.clone() {
+        None | Some(Value::Null) => Ok(JsonObject::new()),
+        Some(Value::Object(object)) => Ok(object),
+        Some(other) => {
+            let why = format!("must be a JSON object, such as {{\"n\": 1}}, not {other}");
+            Err(CliError::setting("--extra-body", why))
+        }
+    }
+}
+
+/// The path that was given. vLLM's default is that of text completions whatever is spoken; here
+/// it is the dialect's own.
+fn endpoint(
+    args: &VllmArgs,
+    given: &Given,
+    dialect: VllmDialect,
+) -> Result<Option<String>, CliError> {
+    if !given.is("--endpoint") {
+        return Ok(None);
+    }
+    let (base, path) = (args.target.base_url.as_deref(), &args.target.endpoint);
+    check_suffix(&format!("{}{path}", base.unwrap_or_default()), dialect)?;
+    match (path.is_empty() || path.starts_with('/'), base) {
+        (true, _) => Ok(Some(path.clone())),
+        (false, Some(base)) if base.ends_with('/') => Ok(Some(format!("/{path}"))),
+        _ => Err(CliError::setting("--endpoint", "must begin with a slash")),
+    }
+}
+
+/// vLLM looks at how the whole URL ends.
+fn check_suffix(url: &str, dialect: VllmDialect) -> Result<(), CliError> {
+    let suffixes = dialect.suffixes();
+    if suffixes.iter().any(|suffix| url.ends_with(suffix)) {
+        return Ok(());
+    }
+    let api = dialect.api();
+    let shown: Vec<String> = suffixes.iter().map(|suffix| format!("'{suffix}'")).collect();
+    let shown = shown.join(", ");
+    Err(CliError::Peer(format!("{api} URL must end with one of: {{{shown}}}.")))
+}
