@@ -125,7 +125,10 @@ impl Pool {
             if opening.len() == most {
                 self.keep(opening.join_next().await)?;
             }
-            pacer.until(self.openings.take(pacer.now())).await;
+            let turn = self.openings.take(pacer.now());
+            if turn > pacer.now() + TOGETHER {
+                pacer.until(turn).await;
+            }
             opening.spawn(open(self.target.clone(), self.clock));
         }
         while !opening.is_empty() {
@@ -190,6 +193,10 @@ async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError
         .await??;
     Ok(link.0)
 }
+
+/// Connections whose turns are no farther ahead than this are opened at once: a timer for each costs
+/// more than the connection.
+const TOGETHER: Duration = Duration::from_millis(1);
 
 /// uvicorn, under SGLang and vLLM alike, closes a connection that was idle for five seconds. One
 /// that is nearly as old might be closed while a request is on its way to it.
