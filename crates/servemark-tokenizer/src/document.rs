@@ -5,10 +5,10 @@
 //! made into values and back, but carried over as text. Whatever looks otherwise than expected
 //! takes the plain way, which is several times slower and right for everything.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::hash::BuildHasherDefault;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,7 +16,10 @@ use serde_json::{Value, json};
 use servemark_core::{JsonObject, TokenizerError};
 use tokenizers::pipeline::PipelineTokenizer;
 
+use crate::byte_tokens::ByteTokens;
 use crate::files::unusable;
+use crate::hasher::WordHasher;
+use crate::pipeline::{Later, Part, Pipeline};
 
 /// A tokenizer in the layout of `tokenizer.json`.
 #[derive(Debug)]
@@ -28,70 +31,47 @@ pub(crate) enum Document {
 impl Document {
     /// Loads all of it.
     pub(crate) fn load(self, file: &Path) -> Result<Loaded, TokenizerError> {
-        match self {
+        let whole = match self {
             Self::Text(text) => of_text(file, &text),
             Self::Value(value) => of_value(file, value),
-        }
+        };
+        Ok(whole?.map(Pipeline::Whole))
     }
 
     /// Loads what decoding needs, and the rest when something is encoded for the first time.
     pub(crate) fn load_to_decode(self, file: &Path) -> Result<Loaded, TokenizerError> {
         let Self::Text(text) = self else { return self.load(file) };
-        let Some(mut loaded) = Outline::of(&text).and_then(Outline::load_to_decode) else {
-            return Self::Text(text).load(file);
-        };
-        loaded.pipeline.whole = Some(Later { file: file.to_owned(), text, made: OnceLock::new() });
-        Ok(loaded)
+        match Outline::of(&text).and_then(Outline::load_to_decode) {
+            Some(part) => Ok(part.map(|part| part.and(Later::of(file, text)))),
+            None => Self::Text(text).load(file),
+        }
     }
 }
 
-/// What a tokenizer's document makes: the library's tokenizer, and the ids that it has.
-pub(crate) struct Loaded {
-    pub(crate) pipeline: Pipeline,
+/// What a tokenizer's document makes: a tokenizer or a part of one, and the ids that it has.
+pub(crate) struct Loaded<P = Pipeline> {
+    pub(crate) pipeline: P,
     /// How many tokens the model's own vocabulary has.
     pub(crate) base_size: u32,
     /// All ids, those of added tokens included, in rising order.
     pub(crate) ids: Vec<u32>,
 }
 
-/// The library's tokenizer. Half of the time that it takes to make one goes into the merges, which
-/// only encoding needs.
-pub(crate) struct Pipeline {
-    /// It decodes, finds added tokens in a text, and knows what goes around one.
-    pub(crate) decoding: PipelineTokenizer,
-    /// What encodes, where that is another.
-    whole: Option<Later>,
-}
-
-/// A tokenizer that is made when it is needed.
-struct Later {
-    file: PathBuf,
-    text: String,
-    made: OnceLock<Result<PipelineTokenizer, String>>,
-}
-
-impl Pipeline {
-    /// The one that encodes. It may have to be made first.
-    pub(crate) fn encoding(&self) -> Result<&PipelineTokenizer, TokenizerError> {
-        let Some(Later { file, text, made }) = &self.whole else { return Ok(&self.decoding) };
-        let make = || match of_text(file, text) {
-            Ok(loaded) => Ok(loaded.pipeline.decoding),
-            Err(TokenizerError::Load { reason, .. }) => Err(reason),
-            Err(error) => Err(error.to_string()),
-        };
-        made.get_or_init(make).as_ref().map_err(|reason| unusable(file)(reason))
+impl<P> Loaded<P> {
+    fn map<Q>(self, into: impl FnOnce(P) -> Q) -> Loaded<Q> {
+        let Self { pipeline, base_size, ids } = self;
+        Loaded { pipeline: into(pipeline), base_size, ids }
     }
 }
 
-impl From<PipelineTokenizer> for Pipeline {
-    fn from(decoding: PipelineTokenizer) -> Self {
-        Self { decoding, whole: None }
-    }
+/// The library's tokenizer of a document that is text.
+pub(crate) fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
+    of_text(file, text).map(|loaded| loaded.pipeline)
 }
 
 /// Loads a document that is text. The way over text is left as soon as anything is unusual, so that
 /// every error is the plain way's.
-fn of_text(file: &Path, text: &str) -> Result<Loaded, TokenizerError> {
+fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
     match Outline::of(text).and_then(Outline::load) {
         Some(loaded) => Ok(loaded),
         None => of_value(file, serde_json::from_str(text).map_err(unusable(file))?),
@@ -99,13 +79,13 @@ fn of_text(file: &Path, text: &str) -> Result<Loaded, TokenizerError> {
 }
 
 /// Loads a document that is a value.
-fn of_value(file: &Path, mut document: Value) -> Result<Loaded, TokenizerError> {
+fn of_value(file: &Path, mut document: Value) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
     tokenizers::canonicalize_value(&mut document).map_err(unusable(file))?;
     let pipeline = tokenizers::from_json(&document.to_string()).map_err(unusable(file))?;
     let base = base_ids(&document);
     let base_size = base.len() as u32;
     let ids = with_added(base, &document["added_tokens"]);
-    Ok(Loaded { pipeline: pipeline.into(), base_size, ids })
+    Ok(Loaded { pipeline, base_size, ids })
 }
 
 /// A document whose vocabulary and merges are still text.
@@ -130,61 +110,97 @@ struct ModelOutline<'a> {
 /// A token, borrowed where it is written without escapes.
 #[derive(Deserialize, Eq, Hash, PartialEq)]
 #[serde(transparent)]
-struct Token<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct Token<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Tokens and their ids.
+pub(crate) type Vocabulary<'a> = HashMap<Token<'a>, u32, BuildHasherDefault<WordHasher>>;
+
+impl Token<'_> {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Token<'_> {
+    fn borrow(&self) -> &str {
+        self.text()
+    }
+}
+
+/// A document whose vocabulary is read, and all else but that and the merges in the newest spelling.
+struct Canonical<'a> {
+    vocab: &'a str,
+    vocabulary: Vocabulary<'a>,
+    document: Value,
+}
 
 impl<'a> Outline<'a> {
     fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    fn load(self) -> Option<Loaded> {
+    fn load(self) -> Option<Loaded<PipelineTokenizer>> {
         let merges = match self.model.merges {
             Some(merges) => Some(pairs(merges)?),
             None => None,
         };
-        self.load_with(merges.as_deref())
+        let canonical = self.canonical()?;
+        let library = canonical.library(merges.as_deref())?;
+        Some(canonical.loaded(library))
     }
 
     /// Without merges every token of the vocabulary is said to be one, which need not be proven.
-    fn load_to_decode(mut self) -> Option<Loaded> {
+    fn load_to_decode(mut self) -> Option<Loaded<Part>> {
         self.model.merges?;
         self.model.settings.insert("ignore_merges".to_owned(), true.into());
-        self.load_with(Some("[]"))
+        let canonical = self.canonical()?;
+        let part = match ByteTokens::of(&canonical.vocabulary, &canonical.document) {
+            Some(tokens) => Part::Bytes(tokens),
+            None => Part::Unmerged(canonical.library(Some("[]"))?),
+        };
+        Some(canonical.loaded(part))
     }
 
-    fn load_with(self, merges: Option<&str>) -> Option<Loaded> {
-        let ModelOutline { vocab, settings, .. } = self.model;
-        let vocabulary: HashMap<Token<'_>, u32> = serde_json::from_str(vocab.get()).ok()?;
-        let (document, mut model) = canonical(self.rest, settings, merges.is_some())?;
-        add(&mut model, "vocab", vocab.get());
+    /// Spellings are told from the settings alone when the model says what it is.
+    fn canonical(self) -> Option<Canonical<'a>> {
+        let ModelOutline { vocab, merges, mut settings } = self.model;
+        let vocab = vocab.get();
+        let vocabulary = serde_json::from_str(vocab).ok()?;
+        settings.get("type")?.as_str()?;
+        settings.insert("vocab".to_owned(), json!({}));
+        if merges.is_some() {
+            settings.insert("merges".to_owned(), json!([]));
+        }
+        let mut document = Value::Object(self.rest);
+        document["model"] = settings.into();
+        tokenizers::canonicalize_value(&mut document).ok()?;
+        Some(Canonical { vocab, vocabulary, document })
+    }
+}
+
+impl Canonical<'_> {
+    /// The library's tokenizer with these merges.
+    fn library(&self, merges: Option<&str>) -> Option<PipelineTokenizer> {
+        let mut document = self.document.clone();
+        let mut model = document.as_object_mut()?.remove("model")?;
+        let settings = model.as_object_mut()?;
+        settings.remove("vocab");
+        settings.remove("merges");
+        let mut model = model.to_string();
+        add(&mut model, "vocab", self.vocab);
         if let Some(merges) = merges {
             add(&mut model, "merges", merges);
         }
         let mut text = document.to_string();
         add(&mut text, "model", &model);
-        let pipeline = tokenizers::from_json(&text).ok()?.into();
-        let base_size = vocabulary.len() as u32;
-        let ids = with_added(vocabulary.into_values().collect(), &document["added_tokens"]);
-        Some(Loaded { pipeline, base_size, ids })
+        tokenizers::from_json(&text).ok()
     }
-}
 
-/// Everything but the model, and the model's settings as an object's text, both in the newest
-/// spelling. It is told from the settings alone when the model says what it is.
-fn canonical(rest: JsonObject, mut settings: JsonObject, merges: bool) -> Option<(Value, String)> {
-    settings.get("type")?.as_str()?;
-    settings.insert("vocab".to_owned(), json!({}));
-    if merges {
-        settings.insert("merges".to_owned(), json!([]));
+    fn loaded<P>(self, pipeline: P) -> Loaded<P> {
+        let base_size = self.vocabulary.len() as u32;
+        let ids = self.vocabulary.into_values().collect();
+        Loaded { pipeline, base_size, ids: with_added(ids, &self.document["added_tokens"]) }
     }
-    let mut document = Value::Object(rest);
-    document["model"] = settings.into();
-    tokenizers::canonicalize_value(&mut document).ok()?;
-    let mut model = document.as_object_mut()?.remove("model")?;
-    let settings = model.as_object_mut()?;
-    settings.remove("vocab");
-    settings.remove("merges");
-    Some((document, model.to_string()))
 }
 
 /// One more member of an object that is not empty.

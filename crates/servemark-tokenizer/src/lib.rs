@@ -16,14 +16,18 @@
 //! # Ok::<(), TokenizerError>(())
 //! ```
 
+mod byte_tokens;
 mod chat_template;
 mod date;
 mod document;
 mod files;
 mod generation_tag;
+mod hasher;
 mod hf;
 mod layout;
+mod pipeline;
 mod python_text;
+mod signs;
 mod spec;
 mod special;
 mod vision;

@@ -1,6 +1,7 @@
 //! The special tokens that are put around a text.
 
 use servemark_core::TokenizerError;
+use tokenizers::pipeline::{PipelineToken, Template};
 
 use crate::files::Config;
 
@@ -12,6 +13,12 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
+    /// What a template of `tokenizer.json` puts there.
+    pub(crate) fn of(template: &Template) -> Self {
+        let ids = |run: &[(PipelineToken, u8)]| run.iter().map(|(token, _)| token.id()).collect();
+        Self { before: ids(&template.prefix), after: ids(&template.suffix) }
+    }
+
     /// What `tokenizer_config.json` asks for, if it does. transformers 5 then goes by it and not
     /// by `tokenizer.json`, even where it switches tokens off.
     pub(crate) fn configured(

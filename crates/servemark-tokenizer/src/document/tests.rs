@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken};
 
 use super::*;
+use crate::signs::sign;
 
 fn plain(text: &str) -> Result<Loaded, TokenizerError> {
-    of_value(Path::new("x.json"), serde_json::from_str(text).unwrap())
+    let whole = of_value(Path::new("x.json"), serde_json::from_str(text).unwrap());
+    Ok(whole?.map(Pipeline::Whole))
 }
 
 fn over_text(text: &str) -> Option<Loaded> {
-    Outline::of(text).and_then(Outline::load)
+    let whole = Outline::of(text).and_then(Outline::load);
+    Some(whole?.map(Pipeline::Whole))
 }
 
 fn encoded(loaded: &Loaded, text: &str) -> Vec<u32> {
@@ -30,7 +33,7 @@ fn encoded(loaded: &Loaded, text: &str) -> Vec<u32> {
 fn in_two_steps(text: &str) -> Loaded {
     let document = Document::Text(text.to_owned());
     let loaded = document.load_to_decode(Path::new("x.json")).unwrap();
-    assert!(loaded.pipeline.whole.is_some());
+    assert!(!matches!(loaded.pipeline, Pipeline::Whole(_)));
     loaded
 }
 
@@ -50,12 +53,8 @@ fn same(one: &Loaded, other: &Loaded) {
     let known = one.ids.len() as u32;
     for ids in some_ids(5_000, known).chunks(100) {
         let ids: Vec<u32> = ids.iter().map(|place| one.ids[*place as usize]).collect();
-        let (decoded, expected) = (
-            one.pipeline.decoding.decode(&ids, false),
-            other.pipeline.decoding.decode(&ids, false),
-        );
-        let decoded = decoded.unwrap();
-        assert_eq!(decoded, expected.unwrap(), "{ids:?}");
+        let decoded = one.pipeline.decode(&ids).unwrap();
+        assert_eq!(decoded, other.pipeline.decode(&ids).unwrap(), "{ids:?}");
         assert_eq!(encoded(one, &decoded), encoded(other, &decoded), "{ids:?}");
     }
 }
@@ -69,8 +68,14 @@ fn published_files_load_the_same_both_ways() {
         let loaded = over_text(&text).unwrap_or_else(|| panic!("{name} took the plain way"));
         let plain = plain(&text).unwrap();
         same(&loaded, &plain);
-        same(&in_two_steps(&text), &plain);
+        let in_steps = in_two_steps(&text);
+        assert_eq!(is_of_bytes(&in_steps), name != "mistral-v1-spm-bpe", "{name}");
+        same(&in_steps, &plain);
     }
+}
+
+fn is_of_bytes(loaded: &Loaded) -> bool {
+    matches!(loaded.pipeline, Pipeline::Bytes(..))
 }
 
 /// A small document around a model.
@@ -141,13 +146,93 @@ fn whatever_is_unusual_takes_the_plain_way() {
     ] {
         let text = document(model);
         assert!(over_text(&text).is_none(), "{model}");
-        let (loaded, expected) = (of_text(Path::new("x.json"), &text), plain(&text));
+        let loaded = of_text(Path::new("x.json"), &text).map(|whole| whole.map(Pipeline::Whole));
+        let expected = plain(&text);
         match (loaded, expected) {
             (Ok(loaded), Ok(expected)) => same(&loaded, &expected),
             (Err(error), Err(expected)) => assert_eq!(error.to_string(), expected.to_string()),
             (loaded, _) => panic!("{model}: only one way fails: {:?}", loaded.err()),
         }
     }
+}
+
+/// A byte-level BPE with these tokens behind the 256 of one byte each, and these that are found in a
+/// text before it is split.
+fn byte_level(more: &Value, added: &Value) -> String {
+    let mut vocab: JsonObject =
+        (0..=u8::MAX).map(|byte| (sign(byte).to_string(), byte.into())).collect();
+    vocab.extend(more.as_object().unwrap().clone());
+    json!({
+        "version": "1.0",
+        "added_tokens": added,
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": "<s>", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+            ],
+            "pair": [
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"Sequence": {"id": "B", "type_id": 1}},
+            ],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [258], "tokens": ["<s>"]}},
+        },
+        "decoder": {"type": "ByteLevel"},
+        "model": {"type": "BPE", "vocab": vocab, "merges": [["a", "b"]]},
+    })
+    .to_string()
+}
+
+fn added(id: u32, content: &str, normalized: bool) -> Value {
+    json!({
+        "id": id, "content": content, "normalized": normalized, "special": true,
+        "single_word": false, "lstrip": false, "rstrip": false,
+    })
+}
+
+#[track_caller]
+fn takes_bytes(text: &str, expected: bool) {
+    let (loaded, plain) = (in_two_steps(text), plain(text).unwrap());
+    assert_eq!(is_of_bytes(&loaded), expected);
+    same(&loaded, &plain);
+    for token in ["<s>", "<é>", "ab", "nothing"] {
+        let ids = |loaded: &Loaded| loaded.pipeline.token_ids(token).unwrap();
+        assert_eq!(ids(&loaded), ids(&plain), "{token}");
+    }
+    assert_eq!(loaded.pipeline.wrapping(), plain.pipeline.wrapping());
+    let beyond = [0, 4_000_000, 97];
+    assert_eq!(loaded.pipeline.decode(&beyond).unwrap(), plain.pipeline.decode(&beyond).unwrap());
+}
+
+#[test]
+fn a_byte_level_vocabulary_is_a_table() {
+    let more = json!({"ab": 256, "Ġa\u{a0}東": 257});
+    let usual = json!([added(258, "<s>", false), added(259, "<é>", false)]);
+    takes_bytes(&byte_level(&more, &usual), true);
+    takes_bytes(&byte_level(&more, &json!([])), true);
+    // One that the vocabulary has already, and one within another.
+    let known = json!([added(256, "ab", false), added(258, "<s>", false), added(259, "s>", false)]);
+    takes_bytes(&byte_level(&more, &known), true);
+    // Ids that no token has.
+    takes_bytes(&byte_level(&json!({"ab": 256, "abab": 300}), &json!([])), true);
+}
+
+#[test]
+fn what_the_library_numbers_or_spells_otherwise_is_left_to_it() {
+    let more = json!({"ab": 256, "abab": 257});
+    for unusual in [
+        json!([added(300, "<s>", false)]),
+        json!([added(258, "<s>", false), added(259, "<s>", false)]),
+        json!([added(258, "<e\u{301}>", true)]),
+        json!([added(258, "ab", false)]),
+    ] {
+        takes_bytes(&byte_level(&more, &unusual), false);
+    }
+    // Which of two with one id is meant, the library does not say twice alike.
+    let twice = byte_level(&json!({"ab": 256, "abab": 256}), &json!([]));
+    assert!(!is_of_bytes(&in_two_steps(&twice)));
 }
 
 const TEXTS: [&str; 8] = [
@@ -165,7 +250,7 @@ const TEXTS: [&str; 8] = [
 fn what_is_wrong_with_merges_is_told_when_they_are_needed() {
     let text = document(r#"{"type": "BPE", "vocab": {"a": 0, "bbb": 1}, "merges": ["a a"]}"#);
     let loaded = in_two_steps(&text);
-    assert_eq!(loaded.pipeline.decoding.decode(&[1], false).unwrap(), "bbb");
+    assert_eq!(loaded.pipeline.decode(&[1]).unwrap(), "bbb");
     let (late, at_once) = (loaded.pipeline.encoding().err(), plain(&text).err());
     assert_eq!(late.map(|error| error.to_string()), at_once.map(|error| error.to_string()));
 }

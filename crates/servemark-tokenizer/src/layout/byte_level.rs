@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::signs::signs;
+
 /// A byte-level BPE.
 pub(super) struct ByteLevel<'a> {
     /// The pattern of what is never merged across.
@@ -105,31 +107,9 @@ pub(super) fn merges_of(ranks: &HashMap<Vec<u8>, u32>) -> Vec<(String, String)> 
     merges.into_iter().map(|(_, left, right)| (signs(left), signs(right))).collect()
 }
 
-/// The signs that stand for bytes in a byte-level vocabulary.
-pub(super) fn signs(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| sign(*byte)).collect()
-}
-
-/// A byte that can be seen stands for itself, the others for what follows Latin-1.
-fn sign(byte: u8) -> char {
-    let is_seen = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..);
-    if is_seen(byte) {
-        return char::from(byte);
-    }
-    let unseen_before = (0..byte).filter(|before| !is_seen(*before)).count();
-    char::from_u32(0x100 + unseen_before as u32).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_have_the_signs_of_gpt2() {
-        assert_eq!(signs(b" a\n\x00\x7f\xad\xff~"), "ĠaĊĀġŃÿ~");
-        let all: std::collections::BTreeSet<char> = (0..=255).map(sign).collect();
-        assert_eq!(all.len(), 256);
-    }
 
     #[test]
     fn the_lowest_rank_is_merged_first() {

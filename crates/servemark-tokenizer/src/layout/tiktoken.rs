@@ -7,11 +7,12 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 use servemark_core::TokenizerError;
 
-use super::byte_level::{ByteLevel, Split, merges_of, signs};
+use super::byte_level::{ByteLevel, Split, merges_of};
 use super::encodings::{self, Encoding};
 use super::{Read, refuse};
 use crate::document::Document;
 use crate::files::{Config, unusable};
+use crate::signs::signs;
 
 /// Reads a file by the name that its model gives it.
 pub(super) fn read(

@@ -1,0 +1,133 @@
+//! The tokens of a byte-level BPE, for whoever only decodes.
+//!
+//! Nearly every newer model has one. Its text is what a table has for each id, one after the other,
+//! and such a table is made in a tenth of the time that the library takes to get ready to encode.
+//! Whatever the library would number or spell otherwise than the file does is left to it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::document::Vocabulary;
+use crate::signs::{Signs, sign};
+use crate::special::Wrapping;
+
+/// What each id stands for.
+#[derive(Debug)]
+pub(crate) struct ByteTokens {
+    bytes: Vec<u8>,
+    /// Where those of each id end. They begin where those of the id before it do.
+    ends: Vec<usize>,
+    /// The tokens that are found in a text before it is split.
+    added: BTreeMap<String, u32>,
+    /// What goes around a text.
+    pub(crate) wrapping: Wrapping,
+}
+
+/// A token that is found in a text before it is split.
+#[derive(Deserialize)]
+struct Added {
+    id: u32,
+    content: String,
+    normalized: bool,
+}
+
+impl ByteTokens {
+    /// Those of a document in the newest spelling, which names its model's vocabulary elsewhere.
+    pub(crate) fn of(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<Self> {
+        let is_there = |byte: u8| vocabulary.contains_key(sign(byte).encode_utf8(&mut [0; 4]));
+        if document["model"]["byte_level"] != true || !(0..=u8::MAX).all(is_there) {
+            return None;
+        }
+        let added = added(vocabulary, document)?;
+        let (bytes, ends) = table(vocabulary, &added)?;
+        let around = document["post_processor"].to_string();
+        let around = tokenizers::post_processor_from_json(&around).ok()?;
+        Some(Self { bytes, ends, added, wrapping: Wrapping::of(&around.single) })
+    }
+
+    /// The text of `ids`. What is no character is replaced, and an id that is no token is nothing.
+    pub(crate) fn decode(&self, ids: &[u32]) -> String {
+        let mut bytes = Vec::with_capacity(ids.len() * USUAL);
+        for id in ids {
+            bytes.extend_from_slice(self.token(*id));
+        }
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    }
+
+    /// The id of a text that is one token because it is found before anything is split. Where
+    /// another is found within it, nothing is said.
+    pub(crate) fn single(&self, text: &str) -> Option<u32> {
+        let within = |other: &&String| text.contains(other.as_str());
+        let is_whole = self.added.keys().filter(within).count() == 1;
+        self.added.get(text).copied().filter(|_| is_whole)
+    }
+
+    fn token(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        let Some(end) = self.ends.get(id) else { return &[] };
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..*end]
+    }
+}
+
+/// The added tokens, if the library gives them the ids that the file does: those that they have in
+/// the vocabulary, or the next ones behind it. It forgets how one is spelled that it normalizes.
+fn added(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<BTreeMap<String, u32>> {
+    let mut listed: Vec<Added> = match &document["added_tokens"] {
+        Value::Null => Vec::new(),
+        listed => Vec::deserialize(listed).ok()?,
+    };
+    listed.sort_by_key(|token| token.id);
+    let (normalizes, mut next) = (!document["normalizer"].is_null(), vocabulary.len() as u32..);
+    let mut added = BTreeMap::new();
+    for Added { id, content, normalized } in listed {
+        let known = vocabulary.get(content.as_str()).copied();
+        let is_usual = known.or_else(|| next.next()) == Some(id);
+        if !is_usual || content.is_empty() || (normalized && normalizes) {
+            return None;
+        }
+        if added.insert(content, id).is_some() {
+            return None;
+        }
+    }
+    Some(added)
+}
+
+/// The bytes of all tokens in the order of their ids, and where those of each end.
+fn table(
+    vocabulary: &Vocabulary<'_>,
+    added: &BTreeMap<String, u32>,
+) -> Option<(Vec<u8>, Vec<usize>)> {
+    let ids = || vocabulary.values().chain(added.values());
+    let ids_end = ids().max()?.checked_add(1)? as usize;
+    if ids_end > ids().count() * MOST_IDS_A_TOKEN {
+        return None;
+    }
+    let mut tokens: Vec<Option<&str>> = vec![None; ids_end];
+    for (token, id) in vocabulary {
+        if tokens[*id as usize].replace(token.text()).is_some() {
+            return None;
+        }
+    }
+    let as_they_are: BTreeMap<u32, &str> =
+        added.iter().map(|(content, id)| (*id, content.as_str())).collect();
+    let (signs, mut bytes, mut ends) = (Signs::new(), Vec::new(), Vec::with_capacity(ids_end));
+    for (id, token) in (0..).zip(tokens) {
+        match (as_they_are.get(&id), token) {
+            (Some(content), _) => bytes.extend_from_slice(content.as_bytes()),
+            (None, Some(token)) => signs.read(token, &mut bytes),
+            (None, None) => {}
+        }
+        ends.push(bytes.len());
+    }
+    Some((bytes, ends))
+}
+
+/// About how many bytes a token stands for.
+const USUAL: usize = 5;
+
+/// A file whose ids are farther apart would make a table of nothing.
+const MOST_IDS_A_TOKEN: usize = 16;
