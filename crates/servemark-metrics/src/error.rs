@@ -9,6 +9,25 @@ pub enum MetricsError {
     /// The share of the peak concurrency from which on a run counts as steady.
     #[error("must be in (0, 1]")]
     ConcurrencyRatio,
+    /// A condition on a comparison cannot be read.
+    #[error(
+        "expected METRIC>LIMIT or METRIC<LIMIT such as \"ttft:p99>+5%\", \
+         \"request_throughput<-3%\" or \"e2el:mean>2000\", got {given:?}"
+    )]
+    Condition {
+        /// What was given.
+        given: String,
+    },
+    /// No number of a run has this name.
+    #[error(
+        "expected a metric such as ttft:p99, tpot:mean, itl:median, e2el:p90, \
+         request_throughput, input_throughput, output_throughput, total_token_throughput, \
+         completed, failed or duration, got {given:?}"
+    )]
+    Figure {
+        /// What was given.
+        given: String,
+    },
     /// A service-level objective does not read `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {

@@ -9,19 +9,23 @@
 
 mod audit;
 mod budget;
+mod comparison;
 mod error;
 mod events;
 mod failures;
+mod figure;
 mod gaps;
 mod goodput;
 mod histogram;
 mod items;
 mod metrics;
 mod peak;
+mod plateau;
 mod policy;
 mod score;
 mod server_work;
 mod sessions;
+mod several;
 mod speculation;
 pub mod statistics;
 mod steady_state;
@@ -36,13 +40,18 @@ pub use audit::{
     Spread, Verdict, Yardstick,
 };
 pub use budget::{BeyondBudget, SampleBudget};
+pub use comparison::{
+    Bound, Broken, Change, ChangeInterval, Comparison, Condition, ScoredRun, Worth,
+};
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
+pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
 pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
+pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
     Counted, DurationRule, EmptySample, EndRule, ItlRule, MetricPolicy, MissingTtft, Origin,
     OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules, TokenSource,
@@ -51,6 +60,7 @@ pub use policy::{
 pub use score::RequestScore;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
+pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
 pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Interval, Percentile, PercentileSource, Summary};

@@ -7,7 +7,7 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, FailureGroup, Goodput, ItemTotals, Rates, RequestScore, ServerWork,
+    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Rates, RequestScore, ServerWork,
     SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
     statistics,
 };
@@ -56,6 +56,9 @@ pub struct Metrics {
     /// The longest part of the run under its full load, if it is asked for and any request
     /// succeeded.
     pub steady_state: Option<SteadyState>,
+    /// The part of the run at the load that was asked for, if that is asked for and was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plateau: Option<Plateau>,
     /// What the bundled simulator really did, if it was the target.
     pub truth: Option<TruthComparison>,
 }
@@ -104,6 +107,7 @@ impl Metrics {
             server_work: ServerWork::of(log, duration_s),
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
+            plateau: Plateau::of(log, policy, scores, duration_s),
             truth: TruthComparison::of(log),
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
 pub use self::vllm::{EndRule, PromptTokenRule};
-use crate::{ConcurrencyRatio, SampleBudget, Slo};
+use crate::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo};
 
 /// Whose definitions to score by.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -56,6 +56,9 @@ pub struct MetricPolicy {
     /// From which share of the peak concurrency on the run counts as steady; none, no steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<ConcurrencyRatio>,
+    /// From when to when the run counts as being at its load; none, no plateau.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plateau: Option<PlateauSpec>,
     /// How much memory a sample may take, and what becomes of a larger one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
@@ -95,6 +98,7 @@ impl MetricPolicy {
             empty: EmptySample::ZeroButE2el,
             slos: Vec::new(),
             steady_state: None,
+            plateau: None,
             sample_budget: SampleBudget::default(),
         }
     }
@@ -128,6 +132,7 @@ impl MetricPolicy {
             empty: EmptySample::Absent,
             slos: Vec::new(),
             steady_state: None,
+            plateau: None,
             sample_budget: SampleBudget::default(),
         }
     }
@@ -156,6 +161,12 @@ impl MetricPolicy {
     #[must_use]
     pub fn with_percentiles(self, percentiles: Vec<f64>) -> Self {
         Self { percentiles, ..self }
+    }
+
+    /// The same policy with a plateau, or without one.
+    #[must_use]
+    pub fn with_plateau(self, plateau: Option<PlateauSpec>) -> Self {
+        Self { plateau, ..self }
     }
 
     /// The same policy with another budget for its samples.

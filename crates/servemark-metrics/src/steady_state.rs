@@ -13,6 +13,9 @@ use crate::{MetricsError, RequestScore};
 pub struct ConcurrencyRatio(f64);
 
 impl ConcurrencyRatio {
+    /// All but a twentieth.
+    pub(crate) const MOST: Self = Self(0.95);
+
     /// A share, if it is one.
     pub fn new(ratio: f64) -> Result<Self, MetricsError> {
         let is_share = ratio > 0.0 && ratio <= 1.0;

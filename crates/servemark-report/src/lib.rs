@@ -5,6 +5,7 @@
 //! know no command line: what a peer's file repeats of its own arrives as facts of the run.
 
 pub mod chart;
+mod comparison;
 mod embedding;
 mod file_name;
 mod grid;
@@ -13,11 +14,13 @@ mod native;
 mod offline;
 mod pareto;
 mod plot;
+mod several;
 mod sglang;
 mod sweep;
 mod table;
 mod vllm;
 
+pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use embedding::{EmbeddingTable, write_grid};
 pub use file_name::ResultFileName;
 pub use grid::GridFormat;
@@ -26,6 +29,7 @@ pub use native::{NativeJson, NativeTable};
 pub use offline::{OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 pub use plot::ThroughputPlots;
+pub use several::write_several;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
 pub use sweep::{SweepReport, SweepRow};
 pub use vllm::{VllmMetric, VllmTable};

@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod comparison;
 mod golden;
 mod peer;
+mod plateau;
 mod policies;
 mod steady_state;
 mod vllm;

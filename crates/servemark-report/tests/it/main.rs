@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
 #[path = "../../../servemark-metrics/tests/it/golden.rs"]
 mod golden;

@@ -1,0 +1,361 @@
+//! The numbers of a run that can be held against those of another.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::{Metrics, MetricsError, Summary};
+
+/// A number of a run that can be held against another run's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Figure {
+    /// Of which part of the run.
+    pub of: Part,
+    /// What is counted or measured.
+    pub quantity: Quantity,
+}
+
+/// A part of a run. Closed: there is no third.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// All of it.
+    Run,
+    /// The part at the load that was asked for.
+    Plateau,
+}
+
+/// What is counted or measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Quantity {
+    /// Requests that ended well.
+    Completed,
+    /// Requests that failed.
+    Failed,
+    /// How long the run took.
+    Duration,
+    /// Requests per second.
+    Requests,
+    /// Prompt tokens per second.
+    InputTokens,
+    /// Output tokens per second.
+    OutputTokens,
+    /// Both.
+    TotalTokens,
+    /// Output tokens in the fullest second.
+    PeakOutput,
+    /// The most requests in flight.
+    PeakConcurrency,
+    /// A latency.
+    Latency(Latency, Statistic),
+}
+
+/// Which latency.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Latency {
+    /// End-to-end latency.
+    E2el,
+    /// Inter-token latency.
+    Itl,
+    /// Time per output token after the first.
+    Tpot,
+    /// Time to first token.
+    Ttft,
+}
+
+/// What is said of a sample of latencies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Statistic {
+    /// Its mean.
+    Mean,
+    /// Its median.
+    Median,
+    /// A percentile of it.
+    Percentile(f64),
+}
+
+/// Which way is better. Closed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// More is.
+    Higher,
+    /// Less is.
+    Lower,
+}
+
+impl Figure {
+    /// What vLLM's Rust client compares, in its order: rates, latencies and counts of the whole run,
+    /// then those of the plateau.
+    pub fn headline() -> Vec<Self> {
+        let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
+        let latencies = Latency::ALL.into_iter().flat_map(|latency| {
+            statistics.map(|statistic| Self::new(Quantity::Latency(latency, statistic)))
+        });
+        let rates = RATES.into_iter().map(Self::new);
+        let counts = [Quantity::Completed, Quantity::Failed, Quantity::Duration].map(Self::new);
+        let steady = STEADY.into_iter().map(Self::of_plateau);
+        rates.chain(latencies).chain(counts).chain(steady).collect()
+    }
+
+    /// A number of the whole run.
+    pub const fn new(quantity: Quantity) -> Self {
+        Self { of: Part::Run, quantity }
+    }
+
+    /// The same of the plateau.
+    pub const fn of_plateau(quantity: Quantity) -> Self {
+        Self { of: Part::Plateau, quantity }
+    }
+
+    /// Its key in vLLM's result file: `p99_ttft_ms`.
+    pub fn key(&self) -> String {
+        match self.quantity {
+            Quantity::Completed => "completed".to_owned(),
+            Quantity::Failed => "failed".to_owned(),
+            Quantity::Duration => "duration".to_owned(),
+            Quantity::Requests => "request_throughput".to_owned(),
+            Quantity::InputTokens => "input_throughput".to_owned(),
+            Quantity::OutputTokens => "output_throughput".to_owned(),
+            Quantity::TotalTokens => "total_token_throughput".to_owned(),
+            Quantity::PeakOutput => "max_output_tokens_per_s".to_owned(),
+            Quantity::PeakConcurrency => "max_concurrent_requests".to_owned(),
+            Quantity::Latency(latency, statistic) => {
+                format!("{}_{}_ms", statistic.name(), latency.name())
+            }
+        }
+    }
+
+    /// Its key in SGLang's result file, where that is another one.
+    pub fn sglang_key(&self) -> Option<String> {
+        match self.quantity {
+            Quantity::TotalTokens => Some("total_throughput".to_owned()),
+            Quantity::Latency(Latency::E2el, statistic) => {
+                Some(format!("{}_e2e_latency_ms", statistic.name()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Which way is better.
+    pub fn better(&self) -> Better {
+        match self.quantity {
+            Quantity::Failed | Quantity::Duration | Quantity::Latency(..) => Better::Lower,
+            _ => Better::Higher,
+        }
+    }
+
+    /// Its value in a run; absent where it has none.
+    pub fn read(&self, metrics: &Metrics) -> Option<f64> {
+        match self.of {
+            Part::Run => of_run(self.quantity, metrics),
+            Part::Plateau => of_plateau(self.quantity, metrics),
+        }
+    }
+}
+
+fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
+    let (rates, latencies) = (&metrics.throughput, &metrics.latencies);
+    match quantity {
+        Quantity::Completed => Some(metrics.requests.completed as f64),
+        Quantity::Failed => Some(metrics.requests.failed as f64),
+        Quantity::Duration => Some(metrics.duration_s),
+        Quantity::Requests => rates.requests_per_s,
+        Quantity::InputTokens => rates.input_tokens_per_s,
+        Quantity::OutputTokens => rates.output_tokens_per_s,
+        Quantity::TotalTokens => rates.total_tokens_per_s,
+        Quantity::PeakOutput => Some(rates.peak_output_tokens_per_s as f64),
+        Quantity::PeakConcurrency => Some(metrics.concurrency.peak as f64),
+        Quantity::Latency(latency, statistic) => statistic.read(match latency {
+            Latency::E2el => &latencies.e2el,
+            Latency::Itl => &latencies.itl,
+            Latency::Tpot => &latencies.tpot,
+            Latency::Ttft => &latencies.ttft,
+        }),
+    }
+}
+
+fn of_plateau(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
+    let plateau = metrics.plateau.as_ref()?;
+    match quantity {
+        Quantity::Completed => Some(plateau.window.requests_completed as f64),
+        Quantity::Duration => Some(plateau.window.duration_s),
+        Quantity::Requests => Some(plateau.requests_per_s),
+        Quantity::InputTokens => Some(plateau.input_tokens_per_s),
+        Quantity::OutputTokens => Some(plateau.output_tokens_per_s),
+        Quantity::TotalTokens => Some(plateau.total_tokens_per_s),
+        Quantity::Latency(Latency::Tpot, statistic) => statistic.read(&plateau.tpot),
+        Quantity::Latency(Latency::Ttft, statistic) => statistic.read(&plateau.ttft),
+        _ => None,
+    }
+}
+
+impl Latency {
+    /// Every one, in the order of a table.
+    pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
+
+    /// Its name in keys and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::E2el => "e2el",
+            Self::Itl => "itl",
+            Self::Tpot => "tpot",
+            Self::Ttft => "ttft",
+        }
+    }
+
+    /// The one with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|latency| latency.name() == name)
+    }
+}
+
+impl Statistic {
+    fn name(self) -> String {
+        match self {
+            Self::Mean => "mean".to_owned(),
+            Self::Median => "median".to_owned(),
+            Self::Percentile(percent) => format!("p{percent}"),
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "mean" => Some(Self::Mean),
+            "median" => Some(Self::Median),
+            _ => {
+                let percent = name.strip_prefix('p')?.parse().ok()?;
+                (0.0..=100.0).contains(&percent).then_some(Self::Percentile(percent))
+            }
+        }
+    }
+
+    fn read(self, summary: &Summary) -> Option<f64> {
+        match self {
+            Self::Mean => summary.mean_ms,
+            Self::Median => summary.median_ms,
+            Self::Percentile(percent) => summary.percentile_ms(percent),
+        }
+    }
+}
+
+/// In words, as a table's label: `P99 TTFT (ms)`.
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self.quantity {
+            Quantity::Completed => "Completed requests",
+            Quantity::Failed => "Failed requests",
+            Quantity::Duration => "Duration (s)",
+            Quantity::Requests => "Request throughput (req/s)",
+            Quantity::InputTokens => "Input throughput (tok/s)",
+            Quantity::OutputTokens => "Output throughput (tok/s)",
+            Quantity::TotalTokens => "Total token throughput (tok/s)",
+            Quantity::PeakOutput => "Peak output tokens/s",
+            Quantity::PeakConcurrency => "Peak concurrent requests",
+            Quantity::Latency(latency, statistic) => {
+                let name = latency.name().to_uppercase();
+                return match statistic {
+                    Statistic::Mean => write!(f, "Mean {name} (ms)"),
+                    Statistic::Median => write!(f, "Median {name} (ms)"),
+                    Statistic::Percentile(percent) => write!(f, "P{percent} {name} (ms)"),
+                };
+            }
+        };
+        f.write_str(words)
+    }
+}
+
+impl FromStr for Figure {
+    type Err = MetricsError;
+
+    /// Reads `ttft:p99`, `e2el:mean`, `p99_ttft_ms` or `request_throughput`.
+    fn from_str(text: &str) -> Result<Self, MetricsError> {
+        let quantity = latency(text).or_else(|| counted(text));
+        let unknown = || MetricsError::Figure { given: text.to_owned() };
+        quantity.map(Self::new).ok_or_else(unknown)
+    }
+}
+
+fn latency(text: &str) -> Option<Quantity> {
+    let (latency, statistic) = match text.split_once(':') {
+        Some(pair) => pair,
+        None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,
+    };
+    Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::from_name(statistic)?))
+}
+
+fn counted(text: &str) -> Option<Quantity> {
+    COUNTED.into_iter().find(|&quantity| Figure::new(quantity).key() == text)
+}
+
+const COUNTED: [Quantity; 9] = [
+    Quantity::Requests,
+    Quantity::InputTokens,
+    Quantity::OutputTokens,
+    Quantity::TotalTokens,
+    Quantity::PeakOutput,
+    Quantity::PeakConcurrency,
+    Quantity::Completed,
+    Quantity::Failed,
+    Quantity::Duration,
+];
+
+const RATES: [Quantity; 5] = [
+    Quantity::Requests,
+    Quantity::OutputTokens,
+    Quantity::TotalTokens,
+    Quantity::PeakOutput,
+    Quantity::PeakConcurrency,
+];
+
+const STEADY: [Quantity; 10] = [
+    Quantity::Requests,
+    Quantity::OutputTokens,
+    Quantity::InputTokens,
+    Quantity::TotalTokens,
+    Quantity::Latency(Latency::Ttft, Statistic::Mean),
+    Quantity::Latency(Latency::Ttft, Statistic::Median),
+    Quantity::Latency(Latency::Tpot, Statistic::Mean),
+    Quantity::Latency(Latency::Tpot, Statistic::Median),
+    Quantity::Latency(Latency::Tpot, Statistic::Percentile(90.0)),
+    Quantity::Latency(Latency::Tpot, Statistic::Percentile(99.0)),
+];
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn reads(text: &str, key: &str, words: &str) {
+        let figure: Figure = text.parse().unwrap();
+        assert_eq!((figure.key().as_str(), figure.to_string().as_str()), (key, words));
+        assert_eq!(figure.key().parse::<Figure>().unwrap(), figure);
+    }
+
+    #[test]
+    fn a_figure_is_named_by_what_it_is_of_or_by_its_key() {
+        reads("ttft:p99", "p99_ttft_ms", "P99 TTFT (ms)");
+        reads("e2el:mean", "mean_e2el_ms", "Mean E2EL (ms)");
+        reads("median_itl_ms", "median_itl_ms", "Median ITL (ms)");
+        reads("tpot:p99.9", "p99.9_tpot_ms", "P99.9 TPOT (ms)");
+        reads("request_throughput", "request_throughput", "Request throughput (req/s)");
+    }
+
+    #[test]
+    fn what_is_no_figure_is_told_so() {
+        for wrong in ["ttft", "ttft:p101", "ttft:worst", "speed", "p99_slowness_ms", ""] {
+            let error = wrong.parse::<Figure>().unwrap_err().to_string();
+            assert!(error.starts_with("expected a metric such as ttft:p99"), "{error}");
+        }
+    }
+}
