@@ -28,10 +28,10 @@ pub struct ControlSpec {
     pub ready_timeout: Duration,
     /// How long the first request is tried until it is answered well, before the warm-up; it is
     /// not tried without.
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
     pub first_request: Option<Duration>,
     /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
-    #[serde(with = "optional_seconds")]
+    #[serde(with = "servemark_core::seconds::optional")]
     pub flush_cache: Option<Duration>,
     /// How long to let it rest between the warm-up and the measurement. SGLang's client waits a
     /// second, which nobody needs: the answers to the warm-up are in.
@@ -107,28 +107,5 @@ impl WorkerSpec {
     /// A worker of its parts.
     pub fn new(label: impl Into<String>, url: BaseUrl) -> Self {
         Self { label: label.into(), url }
-    }
-}
-
-mod optional_seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Deserialize, Serialize)]
-    struct Seconds(#[serde(with = "servemark_core::seconds")] Duration);
-
-    #[expect(clippy::ref_option, reason = "serde hands fields by reference")]
-    pub(super) fn serialize<S: Serializer>(
-        timeout: &Option<Duration>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        timeout.map(Seconds).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<Seconds>::deserialize(from)?.map(|seconds| seconds.0))
     }
 }

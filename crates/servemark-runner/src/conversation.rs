@@ -8,13 +8,28 @@ use servemark_core::{
     Sample, Session, Stamp,
 };
 
+use crate::{History, SessionSpec};
+
 /// A session under way: what was said so far, and the turns that are to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation<'a> {
     first: &'a Sample,
     to_come: slice::Iter<'a, FollowUp>,
     history: Vec<JsonObject>,
+    rules: SessionRules,
+}
+
+/// How the turns of a session are put.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionRules {
+    history: History,
     echo_reasoning: bool,
+}
+
+impl SessionRules {
+    pub(crate) fn of(spec: &SessionSpec) -> Self {
+        Self { history: spec.history, echo_reasoning: spec.echo_reasoning }
+    }
 }
 
 /// The next turn of a session.
@@ -34,9 +49,9 @@ pub(crate) struct Turn<'a> {
 
 impl<'a> Conversation<'a> {
     /// A session that was opened.
-    pub(crate) fn of(session: &'a Session, echo_reasoning: bool) -> Self {
+    pub(crate) fn of(session: &'a Session, rules: SessionRules) -> Self {
         let Session { first, follow_ups, .. } = session;
-        Self { first, to_come: follow_ups.iter(), history: Vec::new(), echo_reasoning }
+        Self { first, to_come: follow_ups.iter(), history: Vec::new(), rules }
     }
 
     /// What opens a session. The messages of one with several turns are put as its history is.
@@ -69,10 +84,13 @@ impl<'a> Conversation<'a> {
     }
 
     fn ask(&mut self, record: &RequestRecord, next: &Sample) -> Result<Sample, RequestError> {
+        if self.rules.history == History::Left {
+            return Ok(next.clone());
+        }
         if self.history.is_empty() {
             self.history = said(self.first)?;
         }
-        self.history.push(message("assistant", &answer(record, self.echo_reasoning)));
+        self.history.push(message("assistant", &answer(record, self.rules.echo_reasoning)));
         self.history.extend(said(next)?);
         let before = tokens(record);
         let mut asked = next.clone();
@@ -168,7 +186,7 @@ mod tests {
     #[test]
     fn every_turn_says_all_that_was_said() {
         let session = session(&["one", "two", "three"]);
-        let mut conversation = Conversation::of(&session, false);
+        let mut conversation = Conversation::of(&session, SessionRules::default());
         asks(
             conversation
                 .after(&answered(&[(DeltaKind::Content, "A"), (DeltaKind::Content, "B")], None)),
@@ -192,8 +210,9 @@ mod tests {
             ],
             None,
         );
-        for (echo, said) in [(false, "Yes"), (true, "Hm. Yes")] {
-            let turn = Conversation::of(&session, echo).after(&answer);
+        for (echo_reasoning, said) in [(false, "Yes"), (true, "Hm. Yes")] {
+            let rules = SessionRules { echo_reasoning, ..SessionRules::default() };
+            let turn = Conversation::of(&session, rules).after(&answer);
             asks(
                 turn,
                 &format!(
@@ -204,9 +223,19 @@ mod tests {
     }
 
     #[test]
+    fn without_a_history_a_turn_says_what_it_adds() {
+        let session = session(&["one", "two"]);
+        let rules = SessionRules { history: History::Left, ..SessionRules::default() };
+        let turn = Conversation::of(&session, rules).after(&answered(&[], None)).unwrap();
+        assert_eq!(turn.asks.unwrap(), session.follow_ups[0].sample);
+    }
+
+    #[test]
     fn a_turn_is_due_when_its_user_has_thought() {
         let session = session(&["one", "two", "three"]);
-        let turn = Conversation::of(&session, false).after(&answered(&[], None)).unwrap();
+        let turn = Conversation::of(&session, SessionRules::default())
+            .after(&answered(&[], None))
+            .unwrap();
         assert_eq!((turn.number, turn.follow_ups), (1, 1));
         assert_eq!(turn.due, ENDED + Duration::from_nanos(3));
     }
@@ -217,7 +246,9 @@ mod tests {
         for (usage, expected) in
             [(None, 10 + 5 + 10), (Some(Usage::new(Some(30), Some(2))), 30 + 2 + 10)]
         {
-            let turn = Conversation::of(&session, false).after(&answered(&[], usage)).unwrap();
+            let turn = Conversation::of(&session, SessionRules::default())
+                .after(&answered(&[], usage))
+                .unwrap();
             let sample = turn.asks.unwrap();
             assert_eq!((sample.prompt_tokens, sample.text_tokens), (expected, expected));
         }
@@ -228,7 +259,7 @@ mod tests {
         let session = session(&["one", "two"]);
         let failed = Recorder::new(0, Phase::Measure, &session.first, Stamp::ZERO)
             .finish(Err(cannot("fail")), ENDED);
-        assert_eq!(Conversation::of(&session, false).after(&failed), None);
+        assert_eq!(Conversation::of(&session, SessionRules::default()).after(&failed), None);
     }
 
     #[test]

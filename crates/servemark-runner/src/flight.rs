@@ -28,6 +28,8 @@ pub(crate) struct Flight<T, P> {
     pub(crate) phase: Phase,
     pub(crate) alarm: Rc<Alarm<P>>,
     pub(crate) orders: Orders,
+    /// From when on nothing more is sent, if there is such a time.
+    pub(crate) until: Option<Stamp>,
 }
 
 /// A session that may go.
@@ -55,7 +57,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     pub(crate) async fn fly(self: Rc<Self>, departure: Departure<Prepared<T>>) -> Vec<Outcome> {
         let Departure { index, due, pass: _pass, granted, call } = departure;
         let session = &self.sessions[index];
-        let mut conversation = Conversation::of(session, self.orders.echo_reasoning);
+        let mut conversation = Conversation::of(session, self.orders.sessions);
         let recorder = Recorder::new(index, self.phase, &session.first, due);
         let mut recorder = recorder.of_turn(0, conversation.follow_ups());
         recorder.granted(granted);
@@ -74,9 +76,12 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         outcomes
     }
 
-    /// A later turn at its due time; none if the run was stopped before.
+    /// A later turn at its due time; none if the run was stopped before, or its time is over.
     async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<Prepared<T>>> {
         let Turn { number, follow_ups, due, adds, asks } = turn;
+        if self.until.is_some_and(|until| due >= until) {
+            return None;
+        }
         let planned = asks.as_ref().unwrap_or(adds);
         let recorder = Recorder::new(index, self.phase, planned, due);
         let mut recorder = recorder.of_turn(number, follow_ups);

@@ -18,6 +18,14 @@ pub struct LoadSpec {
     /// warm-up counts: it must be none, or whole waves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_waves: bool,
+    /// For how long requests are sent; as long as there are any where it is absent. What is in
+    /// flight when that is over is waited for.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "servemark_core::seconds::optional"
+    )]
+    pub lasts: Option<Duration>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
     /// The adapters that sessions ask for; the model itself without any.
@@ -46,6 +54,7 @@ impl LoadSpec {
             arrivals,
             max_concurrency: None,
             in_waves: false,
+            lasts: None,
             warmup: WarmupSpec::default(),
             adapters: None,
             sessions: SessionSpec::default(),
@@ -107,11 +116,32 @@ const LONG_ANSWER: Duration = Duration::from_secs(60);
 #[serde(default)]
 #[non_exhaustive]
 pub struct SessionSpec {
+    /// What the turns after the first are sent with.
+    #[serde(skip_serializing_if = "History::is_kept")]
+    pub history: History,
     /// Whether the reasoning of an answer is said again with the turns after it.
     pub echo_reasoning: bool,
     /// The header with which every turn names its session; none without a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
+}
+
+/// What a later turn of a session is sent with. Closed: it is one or the other.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// All that was said before, the answers as they really came.
+    #[default]
+    Kept,
+    /// Nothing: each turn stands for itself and only waits for the one before it.
+    Left,
+}
+
+impl History {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+    fn is_kept(&self) -> bool {
+        *self == Self::Kept
+    }
 }
 
 /// What is sent before the measurement: copies of the first sample, all at once.

@@ -1,9 +1,11 @@
 //! What all shards of a run have in common.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use servemark_core::Clock;
 
+use crate::conversation::SessionRules;
 use crate::gate::Gate;
 use crate::observer::Observed;
 use crate::{LoadSpec, LookAheadSpec, Observer, StopSignal};
@@ -13,7 +15,8 @@ use crate::{LoadSpec, LookAheadSpec, Observer, StopSignal};
 pub(crate) struct Orders {
     pub(crate) gate: Gate,
     pub(crate) look_ahead: LookAheadSpec,
-    pub(crate) echo_reasoning: bool,
+    pub(crate) sessions: SessionRules,
+    pub(crate) lasts: Option<Duration>,
     pub(crate) stop: StopSignal,
     pub(crate) observer: Observed,
 }
@@ -23,7 +26,8 @@ impl Orders {
         Self {
             gate: Gate::new(load),
             look_ahead: load.look_ahead,
-            echo_reasoning: load.sessions.echo_reasoning,
+            sessions: SessionRules::of(&load.sessions),
+            lasts: load.lasts,
             stop,
             observer: Observed(observer),
         }

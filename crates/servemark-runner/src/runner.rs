@@ -1,6 +1,7 @@
 //! The loop that sends.
 
 use std::io;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,13 +176,16 @@ impl<P: Pacer> Runner<P> {
         start: Stamp,
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
-        let flight = Rc::new(self.flight(phase, work));
+        let lasts = self.orders.lasts.filter(|_| phase == Phase::Measure);
+        let until = lasts.map(|lasts| start + lasts);
+        let flight = Rc::new(self.flight(phase, work, until));
+        let mut over = pin!(self.over(until));
         let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
         let head_start = work.transport.head_start();
         for (index, offset) in share.of_all(schedule.iter()) {
             let due = start + offset;
             let wake = pace.wake(due) - head_start;
-            let Some(pass) = self.pass(wake).await else { break };
+            let Some(pass) = self.pass(wake, over.as_mut()).await else { break };
             let granted = self.now();
             let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
@@ -190,8 +194,9 @@ impl<P: Pacer> Runner<P> {
         airborne.landed().await
     }
 
-    /// The right to be in flight, at `time` at the earliest; none if the run was stopped before.
-    async fn pass(&self, time: Stamp) -> Option<Pass> {
+    /// The right to be in flight, at `time` at the earliest; none if the run was stopped before, or
+    /// its time is over.
+    async fn pass(&self, time: Stamp, over: Pin<&mut impl Future<Output = ()>>) -> Option<Pass> {
         let pass = async {
             self.alarm.until(time).await;
             self.orders.room(self.clock()).await;
@@ -200,17 +205,32 @@ impl<P: Pacer> Runner<P> {
         tokio::select! {
             biased;
             () = self.orders.stop.reached(Stop::Drain) => None,
+            () = over => None,
             pass = pass => Some(pass),
         }
     }
 
-    fn flight<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> Flight<T, P> {
+    /// Waits for the end of the time in which requests are sent.
+    async fn over(&self, until: Option<Stamp>) {
+        match until {
+            Some(until) => self.alarm.until(until).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn flight<T: Transport>(
+        &self,
+        phase: Phase,
+        work: &Work<'_, T>,
+        until: Option<Stamp>,
+    ) -> Flight<T, P> {
         Flight {
             transport: Arc::clone(work.transport),
             sessions: Arc::clone(work.sessions),
             phase,
             alarm: Rc::clone(&self.alarm),
             orders: self.orders.clone(),
+            until,
         }
     }
 }

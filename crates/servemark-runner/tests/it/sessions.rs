@@ -105,3 +105,21 @@ async fn what_cannot_be_said_again_is_a_record_and_the_end() {
     assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Encode);
     assert_eq!((records[0].sent, records[0].ended), (None, at(5)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_due_when_the_time_is_over_is_not_sent_and_what_is_in_flight_ends() {
+    let world = World::lasting(None, 20);
+    let sessions = vec![session(&[0, 0]), session(&[3]), session(&[]), session(&[])];
+    let records = world.measure_sessions(sessions, &[0, 2, 19, 20]).await;
+    assert_eq!(keys(&records), [(0, 0), (0, 1), (1, 0), (2, 0)]);
+    check(&records, |record| Some(record.ended), &[15, 30, 17, 34]);
+    assert!(records.iter().all(RequestRecord::is_success));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_at_the_gate_when_the_time_is_over_is_not_sent() {
+    let world = World::lasting(Some(1), 31);
+    let records = world.measure(&[0, 0, 0, 0]).await;
+    check(&records, |record| record.sent, &[0, 15, 30]);
+    assert_eq!(world.runner.now(), at(45));
+}

@@ -26,6 +26,12 @@ pub(crate) fn at(millis: u64) -> Stamp {
     Stamp::ZERO + ms(millis)
 }
 
+fn load(limit: Option<usize>) -> LoadSpec {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    load.max_concurrency = limit.and_then(NonZeroUsize::new);
+    load
+}
+
 impl World {
     /// Every answer is two pieces, at 10 ms and at 15 ms.
     pub(crate) fn with_limit(limit: Option<usize>) -> Self {
@@ -36,9 +42,14 @@ impl World {
         limit: Option<usize>,
         script: impl Fn(&Sample) -> Result<Script, RequestError> + Send + Sync + 'static,
     ) -> Self {
-        let mut load = LoadSpec::new(ArrivalSpec::Burst);
-        load.max_concurrency = limit.and_then(NonZeroUsize::new);
-        Self::of(load, script)
+        Self::of(load(limit), script)
+    }
+
+    /// The answers of [`with_limit`](Self::with_limit), asked for in so many milliseconds.
+    pub(crate) fn lasting(limit: Option<usize>, lasts_ms: u64) -> Self {
+        let mut load = load(limit);
+        load.lasts = Some(ms(lasts_ms));
+        Self::of(load, |_| Ok(Script::streaming(ms(10), ms(5), 2)))
     }
 
     pub(crate) fn of(
