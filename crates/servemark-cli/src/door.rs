@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
@@ -17,6 +18,8 @@ use crate::{Parsed, sglang, vllm};
 pub enum Invocation {
     /// A serving benchmark.
     Bench(Box<Parsed>),
+    /// What changed from one result to another.
+    Compare(CompareArgs),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
     /// A test of this machine.
@@ -51,6 +54,7 @@ pub fn parse(
             Ok(Invocation::Sweep(Box::new(sweep)))
         }
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
+        "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
         "score" => score::parse("servemark score", args).map(Invocation::Score),
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
@@ -133,7 +137,7 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 5] = ["ais_bench", "bench-offline", "compare", "evalscope", "rerun"];
+const NOT_BUILT: [&str; 4] = ["ais_bench", "bench-offline", "evalscope", "rerun"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -150,6 +154,7 @@ Commands:
   vllm bench serve ...                    vLLM's serving benchmark, same command line
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
+  compare BEFORE AFTER ...                what changed from one result to another
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
 
@@ -157,7 +162,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: evalscope, ais_bench, sglang.bench_offline_throughput, compare, rerun.
+Not built yet: evalscope, ais_bench, sglang.bench_offline_throughput, rerun.
 
 Options:
   -h, --help     Print this

@@ -9,6 +9,7 @@
 
 mod address;
 mod argparse;
+mod compare;
 pub mod door;
 mod environment;
 mod error;
@@ -24,6 +25,7 @@ mod selftest;
 pub mod sglang;
 pub mod vllm;
 
+pub use compare::CompareArgs;
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};

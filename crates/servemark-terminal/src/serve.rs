@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
-    ExecuteError, ExitCode, Run, RunContext, Scores, SweepRunError, execute, stop_on_ctrl_c,
+    CompareError, ExecuteError, ExitCode, Run, RunContext, Scores, SweepRunError, execute,
+    stop_on_ctrl_c,
 };
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
@@ -17,6 +18,7 @@ use crate::screen::{self, Screen};
 pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
         Invocation::Bench(parsed) => bench(&parsed),
+        Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::Score(args) => score(&args),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
@@ -142,5 +144,6 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
     let of_sweep = error.downcast_ref::<SweepRunError>().map(SweepRunError::exit_code);
     let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
-    of_run.or(of_sweep).or(of_log).unwrap_or(ExitCode::Internal)
+    let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
+    of_run.or(of_sweep).or(of_log).or(of_results).unwrap_or(ExitCode::Internal)
 }

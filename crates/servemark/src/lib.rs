@@ -90,6 +90,7 @@ mod affinity;
 mod afterwards;
 mod audience;
 mod capacity;
+mod compare;
 mod context;
 mod discover;
 mod draw;
@@ -110,6 +111,7 @@ mod sweep;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
+pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};

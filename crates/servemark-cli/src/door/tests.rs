@@ -60,7 +60,6 @@ fn what_is_not_built_is_named() {
     refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope perf", "evalscope is not built yet");
     refuses("ais_bench --models m", "ais_bench is not built yet");
-    refuses("compare a b", "compare is not built yet");
     refuses(
         "python -m sglang.bench_offline_throughput --num-prompts 1",
         "python -m sglang.bench_offline_throughput is not built yet",

@@ -1,0 +1,35 @@
+//! Two results side by side, and conditions on what changed.
+
+use servemark::metrics::{Broken, Comparison};
+use servemark::report::{comparison_json, write_comparison};
+use servemark::{ComparedResults, ExitCode, compare as compare_results};
+use servemark_cli::CompareArgs;
+
+use crate::screen;
+
+/// Compares two results. Its exit code is 3 if a condition holds.
+pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let paths = [args.before.as_path(), args.after.as_path()];
+    let compared = compare_results(paths, &args.figures(), &args.policy())?;
+    screen::print(&shown(args, &compared)?);
+    Ok(judge(args, &compared.comparison))
+}
+
+fn shown(args: &CompareArgs, compared: &ComparedResults) -> anyhow::Result<String> {
+    let ComparedResults { sides, comparison, .. } = compared;
+    if args.json {
+        return Ok(format!("{:#}\n", comparison_json(comparison, sides)));
+    }
+    let mut table = Vec::new();
+    write_comparison(comparison, sides, &mut table)?;
+    Ok(String::from_utf8(table)?)
+}
+
+fn judge(args: &CompareArgs, comparison: &Comparison) -> ExitCode {
+    let counts = |broken: &Broken<'_>| !(args.beyond_noise && broken.is_noise());
+    let broken: Vec<_> = comparison.broken(&args.conditions).filter(counts).collect();
+    for broken in &broken {
+        screen::complain(&format!("error: --fail-if {broken}"));
+    }
+    if broken.is_empty() { ExitCode::Ok } else { ExitCode::GateFailed }
+}
