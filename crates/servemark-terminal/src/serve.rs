@@ -59,7 +59,7 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
 }
 
 fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
-    let scores = Scores::of(&run.log, scoring);
+    let scores = Scores::of_run(run, scoring);
     show(&scores)?;
     keep(run, &scores, output)
 }

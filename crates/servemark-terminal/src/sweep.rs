@@ -4,10 +4,9 @@ use std::fs;
 
 use anyhow::Context;
 use serde_json::{Value, json};
-use servemark::core::RunLog;
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::report::GridFormat;
-use servemark::{ExitCode, PointRun, Scores, write_runs};
+use servemark::{ExitCode, PointRun, Run, Scores, write_runs};
 use servemark_cli::{Parsed, Sweep};
 
 use crate::{screen, serve};
@@ -18,26 +17,26 @@ pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
     if !is_grid || points[0].plan_only {
         return serve::bench(&points[0]);
     }
-    let (logs, code) = runs(&points)?;
-    screen::print(&grid(&logs, GridFormat::Markdown)?);
+    let (runs, code) = runs(&points)?;
+    screen::print(&grid(&runs, GridFormat::Markdown)?);
     if let Some((path, format)) = file {
-        fs::write(&path, grid(&logs, format)?)
+        fs::write(&path, grid(&runs, format)?)
             .with_context(|| format!("cannot write the grid to {}", path.display()))?;
     }
     Ok(code)
 }
 
-/// The logs of the runs that there were: Ctrl-C ends the run and the sweep.
-fn runs(points: &[Parsed]) -> anyhow::Result<(Vec<RunLog>, ExitCode)> {
-    let (mut logs, mut worst) = (Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&points[0])? else { return Ok((logs, worst)) };
+/// The runs that there were: Ctrl-C ends the run and the sweep.
+fn runs(points: &[Parsed]) -> anyhow::Result<(Vec<Run>, ExitCode)> {
+    let (mut all, mut worst) = (Vec::new(), ExitCode::Ok);
+    let Some(context) = serve::prepare(&points[0])? else { return Ok((all, worst)) };
     for done in servemark::Sweep::open(&spec(points), None, &context)? {
         let PointRun { point: Point { plan, .. }, run, .. } = done?;
-        let code = serve::keep(&run, &Scores::of(&run.log, &plan.scoring), &plan.output)?;
+        let code = serve::keep(&run, &Scores::of_run(&run, &plan.scoring), &plan.output)?;
         worst = if code as u8 > worst as u8 { code } else { worst };
-        logs.push(run.log);
+        all.push(run);
     }
-    Ok((logs, worst))
+    Ok((all, worst))
 }
 
 /// The points as the command line has them, prompts and all.
@@ -52,8 +51,8 @@ fn settings(plan: &BenchPlan) -> Vec<(String, Value)> {
     vec![("items".to_owned(), items), ("max_concurrency".to_owned(), limit)]
 }
 
-fn grid(logs: &[RunLog], format: GridFormat) -> anyhow::Result<String> {
+fn grid(runs: &[Run], format: GridFormat) -> anyhow::Result<String> {
     let mut out = Vec::new();
-    write_runs(logs, format, &mut out)?;
+    write_runs(runs, format, &mut out)?;
     Ok(String::from_utf8(out)?)
 }

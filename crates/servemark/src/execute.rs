@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use servemark_core::{MonotonicClock, RunLog, RunLogError, unix_now};
+use servemark_metrics::Audit;
 use servemark_plan::BenchPlan;
 
 use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
-use crate::journal::{Journal, Room};
+use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
 use crate::{ExecuteError, RunContext, afterwards, draw, facts, files};
@@ -20,6 +21,8 @@ pub struct Run {
     /// All that was seen. Where more than 64 MiB of text came back, the rest of it is in the run
     /// log's file only, unless the plan prints or keeps texts.
     pub log: RunLog,
+    /// What the client did to it, as the log says, too.
+    pub audit: Audit,
     /// Where it is on disk, if it was to be there.
     pub run_log: Option<PathBuf>,
     /// What kept the file from being whole. The log in memory is.
@@ -27,6 +30,14 @@ pub struct Run {
     /// How many of the threads that send and read died. The log lacks what was theirs, and says
     /// that the run was interrupted.
     pub lost_shards: usize,
+}
+
+impl Run {
+    /// A run that was over before, by the log that it left.
+    pub(crate) fn of_file(log: RunLog, path: PathBuf) -> Self {
+        let audit = Audit::of(&log);
+        Self { log, audit, run_log: Some(path), run_log_error: None, lost_shards: 0 }
+    }
 }
 
 /// Runs a plan, from waiting for the server to the closed run log, on a runtime of its own on the
@@ -61,8 +72,8 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
     footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
-    let (log, run_log_error) = closing.finish(footer);
-    Ok(Run { log, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
+    let Ended { log, audit, error: run_log_error } = closing.finish(footer);
+    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
 }
 
 /// Tells of a plan that is too much for this machine to be measured well.

@@ -56,6 +56,15 @@ struct Kept {
     file: Option<Result<RunLogWriter, RunLogError>>,
 }
 
+/// A run's log as it will stay.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) log: RunLog,
+    pub(crate) audit: Audit,
+    /// What kept the file from being whole, if anything did.
+    pub(crate) error: Option<RunLogError>,
+}
+
 /// A run that is over, with its file still open for the footer.
 #[derive(Debug)]
 pub(crate) struct Closing {
@@ -113,21 +122,17 @@ impl Closing {
         Ok(reader.into_iter().flatten().skip(left.start).take(left.len()))
     }
 
-    /// Adds the footer. Says what kept the file from being whole, if anything did.
-    pub(crate) fn finish(self, footer: Footer) -> (RunLog, Option<RunLogError>) {
-        let log = audited(RunLog::new(self.header, self.records, Some(footer)));
+    /// Adds the footer, and to it what the client did to the run.
+    pub(crate) fn finish(self, footer: Footer) -> Ended {
+        let log = RunLog::new(self.header, self.records, Some(footer));
+        let audit = Audit::of(&log);
+        let log = log.with_audit(serde_json::to_value(&audit).expect("an audit is plain JSON"));
         let closed = match self.file.zip(log.footer()) {
             None => Ok(()),
             Some((file, footer)) => file.and_then(|writer| writer.close(footer)),
         };
-        (log, closed.err())
+        Ended { log, audit, error: closed.err() }
     }
-}
-
-/// A log that says itself what the client did to it.
-fn audited(log: RunLog) -> RunLog {
-    let audit = serde_json::to_value(Audit::of(&log)).expect("an audit is plain JSON");
-    log.with_audit(audit)
 }
 
 fn keep(

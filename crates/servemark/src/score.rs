@@ -13,7 +13,7 @@ use servemark_report::{
     SteadyStateLine, ThroughputPlots, VllmMetric, VllmTable, write_grid,
 };
 
-use crate::ExitCode;
+use crate::{ExitCode, Run};
 
 /// A log with its scores. Each is made when the first report needs it, and only once.
 ///
@@ -40,6 +40,11 @@ impl<'a> Scores<'a> {
             vllm: OnceCell::new(),
             audit: OnceCell::new(),
         }
+    }
+
+    /// A run, to be scored as `scoring` says. Its audit was made when it ended.
+    pub fn of_run(run: &'a Run, scoring: &'a ScoringSpec) -> Self {
+        Self { audit: run.audit.clone().into(), ..Self::of(&run.log, scoring) }
     }
 
     /// Writes the tables that are asked for, in their order, after the lines about each request
@@ -162,13 +167,12 @@ impl<'a> Scores<'a> {
 }
 
 /// Writes a grid of runs, a row each.
-pub fn write_runs(logs: &[RunLog], format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
-    let score = |log| Metrics::score(log, &MetricPolicy::native());
-    let scores: Vec<(Metrics, Audit)> =
-        logs.iter().map(|log| (score(log), Audit::of(log))).collect();
-    let pairs = logs.iter().zip(&scores);
+pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
+    let score = |run: &Run| Metrics::score(&run.log, &MetricPolicy::native());
+    let scores: Vec<Metrics> = runs.iter().map(score).collect();
+    let pairs = runs.iter().zip(&scores);
     let reports: Vec<_> =
-        pairs.map(|(log, (metrics, audit))| Report::new(log, metrics, audit)).collect();
+        pairs.map(|(run, metrics)| Report::new(&run.log, metrics, &run.audit)).collect();
     write_grid(&reports, format, out)
 }
 

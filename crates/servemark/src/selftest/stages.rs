@@ -15,7 +15,7 @@ use servemark_schedule::ArrivalSpec;
 
 use super::SelftestSpec;
 use crate::audience::News;
-use crate::{ExecuteError, RunContext, execute};
+use crate::{ExecuteError, Run, RunContext, execute};
 
 /// What was reported of a paced load beside what was true.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -78,8 +78,8 @@ impl Stages<'_> {
     /// As many streams as were asked for, at the speed of a model.
     pub(super) fn accuracy(&self) -> Result<Accuracy, ExecuteError> {
         let streams = self.spec.streams;
-        let log = self.play("accuracy", &self.paced_plan(USUAL_ITL))?;
-        let metrics = Metrics::score(&log, &MetricPolicy::native());
+        let run = self.play("accuracy", &self.paced_plan(USUAL_ITL))?;
+        let metrics = Metrics::score(&run.log, &MetricPolicy::native());
         let truth = metrics.truth.as_ref();
         let error = |of: fn(&TruthComparison) -> f64| truth.map(of).unwrap_or_default();
         Ok(Accuracy {
@@ -88,7 +88,7 @@ impl Stages<'_> {
             mean_ttft_error_ms: error(|truth| truth.mean_ttft.difference_ms),
             p99_ttft_error_ms: error(|truth| truth.p99_ttft.difference_ms),
             p99_itl_error_ms: error(|truth| truth.p99_itl.map_or(0.0, |itl| itl.difference_ms)),
-            audit: Audit::of(&log),
+            audit: run.audit,
         })
     }
 
@@ -108,12 +108,12 @@ impl Stages<'_> {
     /// Requests that are answered with a single token.
     pub(super) fn requests(&self) -> Result<Cost, ExecuteError> {
         let plan = plan(at_once(), FEW, self.times(BARE_REQUEST).max(FEW), 1);
-        let log = self.play("cost of requests", &plan)?;
+        let log = self.play("cost of requests", &plan)?.log;
         Ok(Cost::of(FEW, successes(&log).count(), &cost(&log)))
     }
 
     fn pieces(&self, what: &str, plan: &BenchPlan, streams: usize) -> Result<Cost, ExecuteError> {
-        let log = self.play(what, plan)?;
+        let log = self.play(what, plan)?.log;
         let pieces = successes(&log).map(|record| record.deltas.len()).sum();
         Ok(Cost::of(streams, pieces, &cost(&log)))
     }
@@ -128,12 +128,12 @@ impl Stages<'_> {
         (self.spec.duration.as_nanos() / each.as_nanos().max(1)) as usize
     }
 
-    fn play(&self, what: &str, plan: &BenchPlan) -> Result<RunLog, ExecuteError> {
+    fn play(&self, what: &str, plan: &BenchPlan) -> Result<Run, ExecuteError> {
         self.context.tell(&News::Testing { what });
         let mut context = RunContext::new(std::sync::Arc::new(NoProgress));
         context.stop = self.context.stop.clone();
         context.simulator_core = self.server_core;
-        execute(plan, &context).map(|run| run.log)
+        execute(plan, &context)
     }
 }
 

@@ -43,7 +43,7 @@ impl PointScore {
         let policy = MetricPolicy::native()
             .with_slos(scoring.slos.iter().copied())
             .with_sample_budget(scoring.sample_budget);
-        let scores = Scores::of(&run.log, scoring);
+        let scores = Scores::of_run(&run, scoring);
         Self {
             metrics: Metrics::score(&run.log, &policy),
             audit: scores.audit().clone(),

@@ -113,7 +113,7 @@ impl Probe for PointRunner<'_> {
             point.plan.output.run_log = Some(path.clone());
             if let Some(log) = Folder::finished(&path, &point.plan.to_json()) {
                 self.tell(&point.name, true);
-                let run = Run { log, run_log: Some(path), run_log_error: None, lost_shards: 0 };
+                let run = Run::of_file(log, path);
                 return Ok(PointRun { point, run, origin: Origin::Resumed });
             }
         }

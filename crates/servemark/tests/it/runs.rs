@@ -77,12 +77,15 @@ fn a_log_on_disk_scores_to_the_same_bytes() {
     let path = folder.path().join("run.jsonl");
     let mut plan = plan(BackendName::SglangOaiChat, &["status:500/7"]);
     plan.output.run_log = Some(path.clone());
-    let Run { log, run_log_error, .. } = run(&plan).unwrap();
-    assert!(run_log_error.is_none());
-    let read = RunLog::read(&path).unwrap();
-    assert!(read == log, "the file differs from the memory");
+    let run = run(&plan).unwrap();
+    assert!(run.run_log_error.is_none());
+    let (read, log) = (RunLog::read(&path).unwrap(), &run.log);
+    assert!(read == *log, "the file differs from the memory");
+    let (later, at_once) = (Scores::of(&read, &plan.scoring), Scores::of_run(&run, &plan.scoring));
+    assert_eq!((later.audit(), at_once.audit()), (&run.audit, &run.audit));
+    assert_eq!(later.other_verdict(), None);
     assert_eq!(servemark::scoring_of(read.header()), Some(plan.scoring.clone()));
-    assert_eq!(tables(&read, &plan), tables(&log, &plan));
+    assert_eq!(tables(&read, &plan), tables(log, &plan));
 }
 
 #[test]
