@@ -12,7 +12,7 @@ mod server;
 mod sweep;
 
 pub use error::PlanError;
-pub use output::{Layout, OutputSpec, ScoringSpec};
+pub use output::{Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use sweep::{

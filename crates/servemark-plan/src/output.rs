@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use servemark_core::JsonObject;
 use servemark_metrics::{ConcurrencyRatio, SampleBudget, Slo, Verdict};
+use servemark_report::VllmOptions;
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -14,14 +16,11 @@ pub struct ScoringSpec {
     pub slos: Vec<Slo>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
-    /// What vLLM's table and result have sections about, by vLLM's names; its own choice without.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sections: Option<Vec<String>>,
-    /// Which percentiles vLLM's table and result show, in percent; its own choice without.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub percentiles: Option<Vec<f64>>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
     pub cache_report: bool,
+    /// What vLLM's table and result tell.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vllm: VllmOptions,
     /// Whether every request's start and end is printed, in SGLang's words.
     pub print_requests: bool,
     /// Whether output tokens and requests in flight are plotted, second by second.
@@ -46,9 +45,8 @@ impl Default for ScoringSpec {
         Self {
             slos: Vec::new(),
             layouts: vec![Layout::Sglang, Layout::Native],
-            sections: None,
-            percentiles: None,
             cache_report: false,
+            vllm: VllmOptions::default(),
             print_requests: false,
             plots: false,
             steady_state: None,
@@ -59,8 +57,8 @@ impl Default for ScoringSpec {
     }
 }
 
-fn is_default(budget: &SampleBudget) -> bool {
-    *budget == SampleBudget::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Whose table.
@@ -85,12 +83,51 @@ pub enum Layout {
 pub struct OutputSpec {
     /// The run log; without one the run is kept in memory only.
     pub run_log: Option<PathBuf>,
-    /// The peer's result file, to which a line is appended.
+    /// SGLang's result file, to which a line is appended; vLLM's, where its table is the first.
     pub result_file: Option<PathBuf>,
     /// Whether that line holds every request.
     pub details: bool,
     /// The file to which a line about the steady part is appended.
     pub steady_state_file: Option<PathBuf>,
+    /// The files that vLLM's client leaves behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vllm: Option<VllmFiles>,
+}
+
+/// The files that vLLM's client leaves behind. They have one name but for its end, which is made of
+/// the load, the model and the time where nobody gives one.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct VllmFiles {
+    /// The folder that they go to, which is made if there is none.
+    pub folder: Option<PathBuf>,
+    /// What they are called.
+    pub name: Option<String>,
+    /// What the made name begins with; the backend where nobody says.
+    pub label: Option<String>,
+    /// Whether the result is kept, and what becomes of a file that is there already.
+    pub save: Option<SaveMode>,
+    /// Whether it holds every request.
+    pub details: bool,
+    /// The flags of the command line by their names in Python, if the result is kept in the format
+    /// of `PyTorch`'s benchmark database too.
+    pub pytorch: Option<JsonObject>,
+    /// From how many milliseconds between two tokens on a timeline shows the second colour, and the
+    /// third, if there is to be one.
+    pub timeline: Option<[f64; 2]>,
+    /// By how many seconds the local clock is ahead of Greenwich.
+    pub utc_offset_s: i32,
+}
+
+/// What becomes of a file that is there already. Closed: it stays or it goes.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SaveMode {
+    /// The result is a line after what is there.
+    Append,
+    /// The result takes its place.
+    Replace,
 }
 
 /// SGLang's client never fails for failed requests; ours does when not one succeeded.

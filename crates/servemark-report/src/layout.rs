@@ -7,7 +7,10 @@ use std::io;
 use servemark_core::RunLog;
 use servemark_metrics::{Audit, Metrics, RequestScore};
 
-use crate::{EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable};
+use crate::{
+    EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable, VllmDetails,
+    VllmOptions, VllmResult, VllmTable,
+};
 
 /// A run with its numbers.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +22,21 @@ pub struct Report<'a> {
     pub metrics: &'a Metrics,
     /// What the client did to them.
     pub audit: &'a Audit,
+    /// The same run's numbers by our own definitions, for a peer's format that shows them too.
+    pub native: Option<&'a Metrics>,
     scores: Option<&'a [RequestScore<'a>]>,
 }
 
 impl<'a> Report<'a> {
     /// A run with its numbers.
     pub fn new(log: &'a RunLog, metrics: &'a Metrics, audit: &'a Audit) -> Self {
-        Self { log, metrics, audit, scores: None }
+        Self { log, metrics, audit, native: None, scores: None }
+    }
+
+    /// The same with the run's numbers by our own definitions.
+    #[must_use]
+    pub fn with_native(self, native: &'a Metrics) -> Self {
+        Self { native: Some(native), ..self }
     }
 
     /// The same with requests that were scored already, one for each of the log's measurement.
@@ -75,7 +86,7 @@ pub trait ReportFormat: Debug {
 }
 
 /// Whose table and file to write.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
     /// Ours, of embeddings and rankings.
@@ -85,6 +96,8 @@ pub enum Layout {
     Native,
     /// SGLang's, with the parts that its flags ask for.
     Sglang(SglangOptions),
+    /// vLLM's, with what its flags ask for.
+    Vllm(VllmOptions),
 }
 
 impl Layout {
@@ -94,14 +107,16 @@ impl Layout {
             Self::Embedding => Box::new(EmbeddingTable),
             Self::Native => Box::new(NativeTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
+            Self::Vllm(options) => Box::new(VllmTable::new(options)),
         }
     }
 
-    /// The document for a program; SGLang appends its line to a file, ours is a file.
+    /// The document for a program; SGLang appends its line to a file, ours and vLLM's are one.
     pub fn document(self) -> Box<dyn ReportFormat> {
         match self {
             Self::Embedding | Self::Native => Box::new(NativeJson),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
+            Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),
         }
     }
 }

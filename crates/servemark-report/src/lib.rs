@@ -18,6 +18,7 @@ mod several;
 mod sglang;
 mod sweep;
 mod table;
+mod timeline;
 mod vllm;
 
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
@@ -32,4 +33,8 @@ pub use plot::ThroughputPlots;
 pub use several::write_several;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
 pub use sweep::{SweepReport, SweepRow};
-pub use vllm::{VllmMetric, VllmTable};
+pub use timeline::TimelinePlot;
+pub use vllm::{
+    VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmTable, vllm_file_name,
+    vllm_pytorch_records,
+};

@@ -126,6 +126,11 @@ fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
         let appended = scores.append_result(output.details, path);
         appended.with_context(|| cannot_append("the result", path))?;
     }
+    if let Some(files) = &output.vllm {
+        for path in scores.save_vllm(files).context("cannot write the result")? {
+            screen::complain(&format!("Written: {}", path.display()));
+        }
+    }
     if let Some(path) = &output.steady_state_file {
         let appended = scores.append_steady_state(path);
         if !appended.with_context(|| cannot_append("the steady state", path))? {

@@ -39,7 +39,9 @@ pub(crate) struct Room {
 impl Room {
     /// What a run of this plan may take. Texts that are shown in the end are all kept.
     pub(crate) fn of(plan: &BenchPlan) -> Self {
-        let shows_texts = plan.scoring.print_requests || plan.output.details;
+        let output = &plan.output;
+        let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
+        let shows_texts = plan.scoring.print_requests || details;
         Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
     }
 

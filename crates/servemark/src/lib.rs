@@ -108,6 +108,7 @@ mod server;
 mod stage;
 mod stop_key;
 mod sweep;
+mod vllm_files;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};

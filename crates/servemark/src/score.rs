@@ -10,7 +10,7 @@ use servemark_metrics::{Audit, MetricPolicy, Metrics, Verdict};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
     GridFormat, Layout as Format, Report, ReportFormat, RequestLines, SglangOptions,
-    SteadyStateLine, ThroughputPlots, VllmMetric, VllmTable, write_grid,
+    SteadyStateLine, ThroughputPlots, write_grid,
 };
 
 use crate::{ExitCode, Run};
@@ -21,8 +21,8 @@ use crate::{ExitCode, Run};
 /// run and years after.
 #[derive(Debug)]
 pub struct Scores<'a> {
-    log: &'a RunLog,
-    scoring: &'a ScoringSpec,
+    pub(crate) log: &'a RunLog,
+    pub(crate) scoring: &'a ScoringSpec,
     sglang: OnceCell<Metrics>,
     native: OnceCell<Metrics>,
     vllm: OnceCell<Metrics>,
@@ -59,33 +59,17 @@ impl<'a> Scores<'a> {
             }
         }
         for layout in &self.scoring.layouts {
-            self.write(*layout, self.table(*layout).as_ref(), out)?;
+            self.write(*layout, self.format(*layout).table().as_ref(), out)?;
         }
         Ok(())
     }
 
-    fn table(&self, layout: Layout) -> Box<dyn ReportFormat> {
-        match layout {
-            Layout::Sglang => Format::Sglang(self.options()).table(),
-            Layout::Vllm => Box::new(self.vllm_table()),
-            Layout::Embedding => Format::Embedding.table(),
-            _ => Format::Native.table(),
-        }
-    }
-
-    /// With the sections that are asked for; vLLM overlooks names that it does not know.
-    fn vllm_table(&self) -> VllmTable {
-        match &self.scoring.sections {
-            Some(names) => {
-                VllmTable::of(names.iter().filter_map(|name| VllmMetric::of(name)).collect())
-            }
-            None => VllmTable::default(),
-        }
-    }
-
-    /// Appends the line of SGLang's result file, with an entry for every request if `details` are
-    /// wanted.
+    /// Appends a line to a file of results, with an entry for every request if `details` are
+    /// wanted: SGLang's, or vLLM's where its table is the first.
     pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
+        if self.scoring.layouts.first() == Some(&Layout::Vllm) {
+            return self.append_vllm(&self.vllm_result(details, 0), path);
+        }
         let options = self.options();
         let options = if details { options.with_output_details() } else { options };
         self.append(Format::Sglang(options).document().as_ref(), path)
@@ -124,6 +108,15 @@ impl<'a> Scores<'a> {
         }
     }
 
+    fn format(&self, layout: Layout) -> Format {
+        match layout {
+            Layout::Embedding => Format::Embedding,
+            Layout::Sglang => Format::Sglang(self.options()),
+            Layout::Vllm => Format::Vllm(self.scoring.vllm.clone()),
+            _ => Format::Native,
+        }
+    }
+
     /// One write, so that programs which share the file do not share a line.
     fn append(&self, format: &dyn ReportFormat, path: &Path) -> io::Result<()> {
         let mut line = Vec::new();
@@ -137,25 +130,27 @@ impl<'a> Scores<'a> {
         format: &dyn ReportFormat,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        format.write(&Report::new(self.log, self.metrics(layout), self.audit()), out)
+        format.write(&self.report(layout), out)
     }
 
-    fn metrics(&self, layout: Layout) -> &Metrics {
+    pub(crate) fn report(&self, layout: Layout) -> Report<'_> {
+        Report::new(self.log, self.metrics(layout), self.audit())
+    }
+
+    pub(crate) fn metrics(&self, layout: Layout) -> &Metrics {
         let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
             Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
             Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),
         };
-        let policy = match &self.scoring.percentiles {
-            Some(percentiles) if layout == Layout::Vllm => {
-                policy().with_percentiles(percentiles.clone())
-            }
-            _ => policy(),
-        };
         let asked = |policy: MetricPolicy| {
             let slos = self.scoring.slos.iter().copied();
             let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
             policy.with_sample_budget(self.scoring.sample_budget)
+        };
+        let policy = match layout {
+            Layout::Vllm => policy().with_percentiles(self.scoring.vllm.percentiles.clone()),
+            _ => policy(),
         };
         cell.get_or_init(|| Metrics::score(self.log, &asked(policy)))
     }

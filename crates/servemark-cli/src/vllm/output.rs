@@ -5,6 +5,7 @@ use servemark_core::JsonObject;
 use servemark_metrics::{Slo, SloMetric};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 use servemark_pyjson as pyjson;
+use servemark_report::VllmOptions;
 
 use super::args::{OutputArgs, VllmArgs};
 use crate::environment::Environment;
@@ -16,9 +17,18 @@ use crate::python;
 pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.run.scoring(Layout::Vllm)?;
     scoring.slos = slos(&args.output)?;
-    scoring.sections = args.output.percentile_metrics.as_deref().and_then(names);
-    scoring.percentiles = Some(percentiles(&args.output)?);
+    scoring.vllm = options(&args.output)?;
     Ok(scoring)
+}
+
+/// What the table and the result tell; an empty list of metrics is none, as with vLLM.
+fn options(args: &OutputArgs) -> Result<VllmOptions, CliError> {
+    let options = VllmOptions::default().with_percentiles(percentiles(args)?);
+    let metrics = args.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
+    Ok(match metrics {
+        Some(metrics) => options.with_metrics(metrics.split(',')),
+        None => options,
+    })
 }
 
 /// The files.
@@ -60,11 +70,6 @@ pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
 /// JSON has no infinity.
 fn rate(rate: f64) -> Value {
     if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
-}
-
-/// An empty list is none, as with vLLM.
-fn names(list: &str) -> Option<Vec<String>> {
-    (!list.is_empty()).then(|| list.split(',').map(str::to_owned).collect())
 }
 
 fn percentiles(args: &OutputArgs) -> Result<Vec<f64>, CliError> {

@@ -1,15 +1,17 @@
-//! vLLM's scripted runs (`fixtures/vllm/metrics`) as run logs.
+//! vLLM's scripted runs (`fixtures/vllm/metrics` and `fixtures/vllm/results`) as run logs.
 //!
-//! The fixtures hold times as floats in seconds; a log holds nanoseconds.
+//! The fixtures hold times as floats in seconds; a log holds nanoseconds. Those of the results are
+//! whole nanoseconds.
 
 use std::fs;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use servemark_backends::vllm_counters;
 use servemark_core::{
-    Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Planned, Recorder, RequestError,
-    RequestRecord, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
+    CountedWork, Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Planned, Recorder,
+    RequestError, RequestRecord, RunFacts, RunLog, Sample, ServerTimes, Sink, Stamp, Usage,
 };
 use servemark_metrics::{MetricPolicy, Slo};
 
@@ -23,9 +25,10 @@ pub(crate) struct Golden {
     duration: f64,
     /// When each request was ready to be sent.
     arrivals: Vec<f64>,
+    /// The texts of `/metrics` before and after the run.
+    prometheus: [Option<String>; 2],
     outputs: Vec<Output>,
     pub(crate) metrics: JsonObject,
-    pub(crate) console: String,
 }
 
 #[derive(Deserialize)]
@@ -40,21 +43,28 @@ struct Output {
     #[serde(rename = "prompt_len")]
     prompt: u32,
     num_input_sequences: u32,
+    generated_text: String,
     error: String,
+    server_queue_time: Option<f64>,
+    server_ttft: Option<f64>,
+    input_audio_duration: f64,
 }
 
 impl Golden {
-    /// The runs in which the server counted; where it did not, the peer asks a tokenizer.
-    pub(crate) fn all() -> Vec<Self> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/vllm/metrics");
+    /// The files of a folder with runs in which the server counted; where it did not, the peer asks
+    /// a tokenizer.
+    pub(crate) fn paths(folder: &str) -> impl Iterator<Item = PathBuf> {
+        let folder = format!("{}/../../fixtures/vllm/{folder}", env!("CARGO_MANIFEST_DIR"));
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let read = |path: std::path::PathBuf| Self {
+        let is_counted = |path: &PathBuf| !path.to_string_lossy().contains("/uncounted");
+        paths.filter(is_counted)
+    }
+
+    pub(crate) fn read(path: &Path) -> Self {
+        Self {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            ..serde_json::from_slice(&fs::read(&path).unwrap()).unwrap()
-        };
-        let all: Vec<Self> = paths.map(read).collect();
-        let counted = all.into_iter().filter(|golden| !golden.name.starts_with("uncounted"));
-        counted.collect()
+            ..serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+        }
     }
 
     pub(crate) fn generates(&self) -> bool {
@@ -65,25 +75,67 @@ impl Golden {
         let slos = self.args["goodput"].as_array().into_iter().flatten();
         let slos = slos.map(|slo| slo.as_str().unwrap().parse::<Slo>().unwrap());
         let mut policy = MetricPolicy::vllm().with_slos(slos);
-        let percentiles = self.args["metric_percentiles"].as_str().unwrap().split(',');
-        policy.percentiles = percentiles.map(|percent| percent.parse().unwrap()).collect();
+        policy.percentiles = self.percentiles();
         policy
     }
 
+    pub(crate) fn percentiles(&self) -> Vec<f64> {
+        let percentiles = self.args["metric_percentiles"].as_str().unwrap().split(',');
+        percentiles.map(|percent| percent.parse().unwrap()).collect()
+    }
+
     pub(crate) fn log(&self) -> RunLog {
+        let mut footer = Footer::default();
+        footer.began = Some(Stamp::ZERO);
+        footer.ended = stamp(self.duration);
+        if let [Some(before), Some(after)] = self.prometheus.each_ref().map(Option::as_ref) {
+            let counted = CountedWork::new(vllm_counters(before), vllm_counters(after));
+            footer.server_counters = Some(counted);
+        }
+        let records = self.outputs.iter().enumerate();
+        let records = records.map(|(index, output)| self.record(index, output)).collect();
+        RunLog::new(Header::new(STARTED_UNIX_NS, self.facts(), Value::Null), records, Some(footer))
+    }
+
+    fn facts(&self) -> RunFacts {
         let mut facts = RunFacts::default();
         facts.backend.clone_from(&self.backend);
         let route = if self.generates() { "completions" } else { "embeddings" };
         facts.api_path = format!("/v1/{route}");
+        "tokenizers/gpt2".clone_into(&mut facts.model);
+        "tokenizers/gpt2".clone_into(&mut facts.tokenizer);
         facts.requests = self.outputs.len();
         facts.request_rate = self.args["request_rate"].as_f64();
         facts.max_concurrency = self.args["max_concurrency"].as_u64().map(|limit| limit as usize);
-        let mut footer = Footer::default();
-        footer.ended = stamp(self.arrivals.iter().copied().fold(f64::INFINITY, f64::min))
-            + Duration::from_nanos(stamp(self.duration).as_nanos());
-        let records = self.outputs.iter().enumerate();
-        let records = records.map(|(index, output)| self.record(index, output)).collect();
-        RunLog::new(Header::new(0, facts, Value::Null), records, Some(footer))
+        facts.echo = self.echo();
+        facts
+    }
+
+    /// What vLLM's command line puts into a plan.
+    fn echo(&self) -> JsonObject {
+        let mut echo = JsonObject::new();
+        let mut say = |key: &str, value: &Value| echo.insert(key.to_owned(), value.clone());
+        say("date", &Value::Null);
+        say("endpoint_type", &json!(self.backend));
+        say("backend", &json!(self.backend));
+        say("label", &self.args["label"]);
+        say("model_id", &json!("tokenizers/gpt2"));
+        say("tokenizer_id", &Value::Null);
+        say("num_prompts", &self.args["num_prompts"]);
+        for pair in self.args["metadata"].as_array().into_iter().flatten() {
+            let (key, value) = pair.as_str().unwrap().split_once('=').unwrap();
+            say(key, &json!(value));
+        }
+        let rate = self.args["request_rate"].as_f64().map_or_else(|| json!("inf"), Value::from);
+        say("request_rate", &rate);
+        say("burstiness", &self.args["burstiness"]);
+        say("max_concurrency", &self.args["max_concurrency"]);
+        for key in ["ramp_up_strategy", "ramp_up_start_rps", "ramp_up_end_rps"] {
+            if !self.args[key].is_null() {
+                say(key, &self.args[key]);
+            }
+        }
+        echo
     }
 
     fn record(&self, index: usize, output: &Output) -> RequestRecord {
@@ -95,23 +147,45 @@ impl Golden {
         let mut end = output.start_time + output.latency;
         if output.success && self.generates() {
             let mut now = output.start_time + output.ttft;
-            recorder.at(stamp(now)).delta(Delta::content("x"));
-            for gap in &output.itl {
+            for (piece, gap) in output.pieces().zip([&0.0].into_iter().chain(&output.itl)) {
                 now += gap;
-                recorder.at(stamp(now)).delta(Delta::content("x"));
+                recorder.at(stamp(now)).delta(Delta::content(&piece));
             }
             // The counts and the end mark come later, and that must not count either.
             end += 0.25;
         }
         let completion = Some(output.tokens).filter(|_| self.generates());
         recorder.at(stamp(end)).usage(Usage::new(Some(output.prompt), completion));
+        if let Some(times) = output.server_times() {
+            recorder.at(stamp(end)).server_times(times);
+        }
         recorder.body(stamp(end), 1);
         let failure = || RequestError::new(ErrorKind::Status, output.error.as_str());
         let outcome = output.success.then(Finish::default).ok_or_else(failure);
         let mut record = recorder.finish(outcome, stamp(end));
         record.planned = Planned::default();
         record.planned.items = output.num_input_sequences;
+        record.planned.audio_ns = stamp(output.input_audio_duration).as_nanos();
         record
+    }
+}
+
+impl Output {
+    /// As many pieces as there were arrivals: of the text where it has enough letters.
+    fn pieces(&self) -> impl Iterator<Item = String> {
+        let letters: Vec<char> = self.generated_text.chars().collect();
+        let (count, enough) = (self.itl.len() + 1, letters.len() > self.itl.len());
+        (0..count).map(move |piece| match piece {
+            _ if !enough => "x".to_owned(),
+            last if last + 1 == count => letters[last..].iter().collect(),
+            piece => letters[piece].to_string(),
+        })
+    }
+
+    fn server_times(&self) -> Option<ServerTimes> {
+        let milliseconds = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1000.0);
+        let times = [self.server_queue_time, self.server_ttft].map(milliseconds);
+        times.iter().any(Option::is_some).then(|| ServerTimes::new(times[0], times[1]))
     }
 }
 
@@ -119,3 +193,6 @@ impl Golden {
 fn stamp(seconds: f64) -> Stamp {
     Stamp::from_nanos((seconds * 1e9).round() as u64)
 }
+
+/// A quarter second after 05:06:07 on the fourth of March 2026, an hour east of Greenwich.
+const STARTED_UNIX_NS: u64 = 1_772_597_167_250_000_000;

@@ -10,9 +10,11 @@ mod layouts;
 mod offline;
 mod peer;
 mod plots;
+mod recorded;
 mod requests;
 mod server_figures;
 mod sweeps;
+mod timelines;
 mod vllm;
 #[path = "../../../servemark-metrics/tests/it/vllm_golden.rs"]
 mod vllm_golden;

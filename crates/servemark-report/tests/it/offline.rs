@@ -7,7 +7,7 @@ use serde_json::Value;
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{OfflineLatency, OfflineThroughput, Report};
 
-use crate::vllm_golden::Golden;
+use crate::recorded::Recorded;
 
 fn recorded(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/vllm").join(name);
@@ -55,7 +55,7 @@ fn throughput(case: &Value) -> OfflineThroughput {
 }
 
 fn of_a_run() -> OfflineThroughput {
-    let log = Golden::all()[0].log();
+    let log = Recorded::named("brief").golden.log();
     let metrics = Metrics::score(&log, &MetricPolicy::vllm());
     let made = OfflineThroughput::of(&Report::new(&log, &metrics, &Audit::of(&log)));
     assert_eq!((made.requests, made.seconds), (metrics.requests.completed, metrics.duration_s));

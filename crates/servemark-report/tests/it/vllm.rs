@@ -1,34 +1,174 @@
-//! vLLM's table, byte for byte.
+//! vLLM's table and files, byte for byte.
 
-use servemark_metrics::{Audit, Metrics};
-use servemark_report::{Report, VllmMetric, VllmTable};
+use std::path::Path;
 
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+use servemark_metrics::{Audit, MetricPolicy, Metrics};
+use servemark_report::{
+    Layout, Report, VllmDetails, VllmOptions, VllmResult, vllm_file_name, vllm_pytorch_records,
+};
+
+use crate::recorded::Recorded;
 use crate::vllm_golden::Golden;
 use crate::written;
+
+/// An hour east of Greenwich.
+const OFFSET: i32 = 3600;
 
 #[test]
 fn the_table_is_vllms() {
     let mut compared = 0;
-    for golden in Golden::all().iter().filter(|golden| !has_more(&golden.name)) {
+    for Recorded { golden, left } in
+        Recorded::of("metrics").into_iter().chain(Recorded::of("results"))
+    {
         assert!(!golden.metrics.is_empty(), "{} is recorded by halves", golden.name);
-        let log = golden.log();
-        let metrics = Metrics::score(&log, &golden.policy());
-        let audit = Audit::of(&log);
-        let ours = written(&table(golden), &Report::new(&log, &metrics, &audit));
-        assert_eq!(ours, golden.console, "{}", golden.name);
+        let ours =
+            reported(&golden, |report| written(&*Layout::Vllm(options(&golden)).table(), report));
+        assert_eq!(ours, left.errors() + left.table(), "{}", golden.name);
         compared += 1;
     }
-    assert_eq!(compared, 20, "a case was added or lost");
+    assert_eq!(compared, 46, "a case was added or lost");
 }
 
-/// Whether the table tells what no log holds.
-fn has_more(name: &str) -> bool {
-    ["audio", "diffusion", "speculative"].contains(&name)
+#[test]
+fn the_result_is_vllms() {
+    let mut compared = 0;
+    for Recorded { golden, left } in Recorded::of("results") {
+        let result = result(&golden);
+        let ours = reported(&golden, |report| written(&result, report));
+        let (name, text) = left.files.iter().find(|(name, _)| !is_pytorch(name)).unwrap();
+        for line in text.lines() {
+            assert_eq!(ours, line, "{}", golden.name);
+        }
+        if left.files.len() == 1 && !name.contains("own") {
+            assert_eq!(vllm_file_name(&golden.log(), label(&golden), OFFSET), *name);
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 23, "a case was added or lost");
 }
 
-fn table(golden: &Golden) -> VllmTable {
+/// Times between these runs' nanoseconds are rounded; their date and their texts are others.
+#[test]
+fn other_results_have_vllms_keys_in_their_order_and_nearly_its_numbers() {
+    for Recorded { golden, left } in Recorded::of("metrics") {
+        let result = result(&golden);
+        let ours = reported(&golden, |report| written(&result, report));
+        let ours: JsonObject = serde_json::from_str(&ours).unwrap();
+        let file = left.file.as_ref().unwrap();
+        let theirs: JsonObject = serde_json::from_str(&file.text).unwrap();
+        assert!(ours.keys().eq(theirs.keys()), "{}: {ours:?}", golden.name);
+        for (key, value) in &theirs {
+            let is_other = ["date", "generated_texts", "rps_change_events"].contains(&&**key);
+            assert!(is_other || near(&ours[key], value), "{} {key}: {}", golden.name, ours[key]);
+        }
+        let load = file.name.rsplit_once("-2026").unwrap().0;
+        assert!(vllm_file_name(&golden.log(), label(&golden), OFFSET).starts_with(load), "{load}");
+    }
+}
+
+#[test]
+fn our_own_numbers_stand_behind_vllms_under_other_names() {
+    for Recorded { golden, .. } in Recorded::of("results") {
+        let result = result(&golden);
+        let alone = reported(&golden, |report| result.object(report));
+        let native = Metrics::score(&golden.log(), &MetricPolicy::native());
+        let both = reported(&golden, |report| result.object(&report.with_native(&native)));
+        let (vllms, ours): (Vec<_>, Vec<_>) =
+            both.into_iter().partition(|(key, _)| !key.starts_with("native_"));
+        assert!(alone.into_iter().eq(vllms), "{}", golden.name);
+        assert!(ours.len() >= 10, "{}: {ours:?}", golden.name);
+    }
+}
+
+#[test]
+fn a_run_of_another_command_line_says_what_its_facts_say() {
+    let golden = Recorded::named("brief").golden;
+    let log = golden.log();
+    let mut header = log.header().clone();
+    header.facts.echo = JsonObject::new();
+    header.facts.model_id = Some("org/a-model".to_owned());
+    let records = log.records().to_vec();
+    let log = servemark_core::RunLog::new(header, records, log.footer().cloned());
+    let metrics = Metrics::score(&log, &golden.policy());
+    let audit = Audit::of(&log);
+    let ours = VllmResult::default().object(&Report::new(&log, &metrics, &audit));
+    assert_eq!(ours["label"], Value::Null);
+    assert_eq!((&ours["num_prompts"], &ours["request_rate"]), (&json!(12), &json!("inf")));
+    assert_eq!((&ours["burstiness"], &ours["model_id"]), (&json!(1.0), &json!("org/a-model")));
+    assert_eq!(vllm_file_name(&log, None, 0), "openai-infqps-a-model-20260304-040616.json");
+}
+
+#[test]
+fn records_for_pytorchs_database_are_vllms() {
+    let mut compared = 0;
+    for Recorded { golden, left } in Recorded::of("results") {
+        let Some((name, text)) = left.files.iter().find(|(name, _)| is_pytorch(name)) else {
+            continue;
+        };
+        let result = result(&golden);
+        let object = reported(&golden, |report| result.object(report));
+        let theirs: Value = serde_json::from_str(text).unwrap();
+        let ours = vllm_pytorch_records(&args_of(&theirs), &object);
+        assert_eq!(
+            servemark_pyjson::to_string(&ours, servemark_pyjson::Text::Ascii).unwrap(),
+            *text
+        );
+        let file = left.files.keys().find(|name| !is_pytorch(name)).unwrap();
+        assert_eq!(Path::new(file).with_extension("pytorch.json"), Path::new(name));
+        compared += 1;
+    }
+    assert_eq!(compared, 2);
+}
+
+/// The flags as the records repeat them, without what was taken from the metadata.
+fn args_of(records: &Value) -> JsonObject {
+    let args = &records[0]["benchmark"]["extra_info"]["args"];
+    let mut args = args.as_object().unwrap().clone();
+    args.shift_remove("tensor_parallel_size");
+    args
+}
+
+fn is_pytorch(name: &str) -> bool {
+    name.ends_with(".pytorch.json")
+}
+
+fn label(golden: &Golden) -> Option<&str> {
+    golden.args["label"].as_str()
+}
+
+fn options(golden: &Golden) -> VllmOptions {
+    let options = VllmOptions::default().with_percentiles(golden.percentiles());
     match golden.args["percentile_metrics"].as_str() {
-        Some(names) => VllmTable::of(names.split(',').filter_map(VllmMetric::of).collect()),
-        None => VllmTable::default(),
+        Some(names) => options.with_metrics(names.split(',')),
+        None => options,
+    }
+}
+
+fn result(golden: &Golden) -> VllmResult {
+    let is_full = golden.args["save_detailed"] == json!(true);
+    let details = if is_full { VllmDetails::Full } else { VllmDetails::Brief };
+    VllmResult::new(options(golden), details, OFFSET)
+}
+
+fn reported<T>(golden: &Golden, read: impl FnOnce(&Report<'_>) -> T) -> T {
+    let log = golden.log();
+    let metrics = Metrics::score(&log, &golden.policy());
+    let audit = Audit::of(&log);
+    read(&Report::new(&log, &metrics, &audit))
+}
+
+fn near(ours: &Value, theirs: &Value) -> bool {
+    match (ours, theirs) {
+        (Value::Array(ours), Value::Array(theirs)) => {
+            ours.len() == theirs.len()
+                && ours.iter().zip(theirs).all(|(one, other)| near(one, other))
+        }
+        _ => match (ours.as_f64(), theirs.as_f64()) {
+            // A nanosecond, in seconds or milliseconds, or what it makes of a rate.
+            (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 2e-6 + theirs.abs() * 1e-9,
+            _ => ours == theirs,
+        },
     }
 }

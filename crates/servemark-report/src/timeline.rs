@@ -1,0 +1,97 @@
+//! Every request's life as a bar on a page of its own.
+//!
+//! The page holds the times as data and the few lines that draw them: it needs no network and no
+//! library, and a bar tells its times where the pointer is.
+
+use std::io;
+
+use serde::Serialize;
+use servemark_metrics::RequestScore;
+
+use crate::{Report, ReportFormat};
+
+/// A page with every request's life: the time to the first token, and each time between tokens in
+/// the colour of how long it was. Labels and colours are those of vLLM's timeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimelinePlot {
+    slow_ms: f64,
+    very_slow_ms: f64,
+}
+
+impl TimelinePlot {
+    /// A timeline on which times between tokens are slow from so many milliseconds on, and very
+    /// slow from so many.
+    pub const fn new(slow_ms: f64, very_slow_ms: f64) -> Self {
+        Self { slow_ms, very_slow_ms }
+    }
+
+    fn labels(self) -> [String; 4] {
+        let Self { slow_ms, very_slow_ms } = self;
+        [
+            "TTFT".to_owned(),
+            format!("ITL < {slow_ms:.0}ms"),
+            format!("{slow_ms:.0}ms ≤ ITL < {very_slow_ms:.0}ms"),
+            format!("ITL ≥ {very_slow_ms:.0}ms"),
+        ]
+    }
+}
+
+impl ReportFormat for TimelinePlot {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let scores = report.scores();
+        let began = scores.iter().map(|score| score.start_s).fold(f64::INFINITY, f64::min);
+        let data = Data {
+            labels: self.labels(),
+            colors: COLORS,
+            slow_us: micros(self.slow_ms / 1e3),
+            very_slow_us: micros(self.very_slow_ms / 1e3),
+            requests: scores.iter().map(|score| Life::of(score, began)).collect(),
+        };
+        let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for data");
+        out.write_all(before.as_bytes())?;
+        serde_json::to_writer(&mut *out, &data)?;
+        out.write_all(after.as_bytes())
+    }
+}
+
+#[derive(Serialize)]
+struct Data {
+    labels: [String; 4],
+    colors: [&'static str; 4],
+    slow_us: i64,
+    very_slow_us: i64,
+    requests: Vec<Life>,
+}
+
+/// A request's times in whole microseconds, short enough for a page of many.
+#[derive(Serialize)]
+struct Life {
+    start: i64,
+    ttft: i64,
+    /// From the first token on.
+    gaps: Vec<i64>,
+    prompt: u32,
+    output: u64,
+    ok: bool,
+}
+
+impl Life {
+    fn of(score: &RequestScore<'_>, began: f64) -> Self {
+        Self {
+            start: micros(score.start_s - began),
+            ttft: micros(score.ttft_s.unwrap_or_default()),
+            gaps: score.itl_s.iter().map(micros).collect(),
+            prompt: score.prompt_tokens,
+            output: score.output_token_count(),
+            ok: score.success,
+        }
+    }
+}
+
+fn micros(seconds: f64) -> i64 {
+    (seconds * 1e6).round() as i64
+}
+
+const COLORS: [&str; 4] = ["#636EFA", "#109618", "#FF7F0E", "#D62728"];
+const PAGE: &str = include_str!("timeline/page.html");
+const PLACE: &str = "/*DATA*/";

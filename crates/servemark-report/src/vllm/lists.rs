@@ -1,0 +1,98 @@
+//! What a result has of every request.
+
+use serde_json::{Value, json};
+use servemark_core::{DeltaKind, RequestRecord};
+use servemark_metrics::RequestScore;
+
+use super::VllmDetails;
+use super::result::Entries;
+use crate::Report;
+
+/// One list per key, an entry per request, in the order of the plan and with the failed ones.
+pub(super) struct Lists<'r, 'a> {
+    pub(super) scores: &'r [RequestScore<'a>],
+    pub(super) records: Vec<&'a RequestRecord>,
+    pub(super) details: VllmDetails,
+}
+
+impl<'r, 'a> Lists<'r, 'a> {
+    pub(super) fn of(
+        report: &Report<'a>,
+        scores: &'r [RequestScore<'a>],
+        details: VllmDetails,
+    ) -> Self {
+        Self { scores, records: report.log.measured().collect(), details }
+    }
+
+    /// Those of answers that are made of tokens.
+    pub(super) fn of_tokens(&self, out: &mut Entries) {
+        self.detail(out, "input_lens", |lists| lists.each(|score| json!(score.prompt_tokens)));
+        self.detail(out, "output_lens", |lists| {
+            lists.each(|score| json!(score.output_token_count()))
+        });
+        self.detail(out, "ttfts", |lists| lists.each(|score| json!(score.ttft_s)));
+        // As many as there are tokens: they are written straight from the records.
+        self.detail(out, GAPS, |_| Value::Null);
+        out.put("latencies", self.each(latency));
+        self.detail(out, "start_times", |lists| lists.each(|score| json!(score.start_s)));
+        out.put("queue_times", self.each(|score| json!(score.waited_s)));
+        self.detail(out, "generated_texts", |lists| lists.recorded(answer));
+        self.detail(out, "errors", |lists| lists.recorded(error));
+    }
+
+    /// Those of embeddings and rankings.
+    pub(super) fn of_items(&self, out: &mut Entries) {
+        self.detail(out, "input_lens", |lists| lists.each(|score| json!(score.prompt_tokens)));
+        out.put("latencies", self.each(latency));
+        out.put("queue_times", self.each(|score| json!(score.waited_s)));
+        self.detail(out, "errors", |lists| lists.recorded(error));
+    }
+
+    /// The server's own times, if it told any.
+    pub(super) fn of_server(&self, out: &mut Entries) {
+        if self.records.iter().all(|record| record.server_times.is_none()) {
+            return;
+        }
+        let seconds = |ms: Option<f64>| json!(ms.map(|ms| ms / 1000.0));
+        self.detail(out, "server_queue_times", |lists| {
+            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.queue_ms)))
+        });
+        self.detail(out, "server_ttfts", |lists| {
+            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.ttft_ms)))
+        });
+    }
+
+    /// Long lists are left out unless they are asked for.
+    fn detail(&self, out: &mut Entries, key: &str, list: impl FnOnce(&Self) -> Value) {
+        if self.details == VllmDetails::Full {
+            out.put(key, list(self));
+        }
+    }
+
+    fn each(&self, entry: impl Fn(&RequestScore<'a>) -> Value) -> Value {
+        self.scores.iter().map(entry).collect()
+    }
+
+    fn recorded(&self, entry: impl Fn(&RequestRecord) -> Value) -> Value {
+        self.records.iter().map(|record| entry(record)).collect()
+    }
+}
+
+/// The key of the times between tokens.
+pub(super) const GAPS: &str = "itls";
+
+/// A failure has none.
+fn latency(score: &RequestScore<'_>) -> Value {
+    json!(if score.success { score.latency_s } else { 0.0 })
+}
+
+/// The text of the answer, without the reasoning before it.
+fn answer(record: &RequestRecord) -> Value {
+    let is_answer = |kind: DeltaKind| kind == DeltaKind::Content && record.is_success();
+    let pieces = record.pieces().filter(|(row, _)| is_answer(row.kind)).map(|(_, text)| text);
+    pieces.collect::<String>().into()
+}
+
+fn error(record: &RequestRecord) -> Value {
+    record.outcome.as_ref().map_or_else(|error| &*error.message, |_| "").into()
+}

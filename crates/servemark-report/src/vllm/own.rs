@@ -1,0 +1,50 @@
+//! What we add to vLLM's result, under names that it does not have.
+
+use servemark_metrics::{Completeness, Metrics, Summary};
+
+use super::result::Entries;
+use crate::Report;
+
+/// What the server says of its prefix cache, the client audit's verdict, and the numbers by our own
+/// definitions where the report has them.
+pub(super) fn numbers(result: &mut Entries, report: &Report<'_>) {
+    if let Some(cache) = report.metrics.server_work.prefix_cache {
+        result.put("prefix_cache_queries", cache.queries);
+        result.put("prefix_cache_hits", cache.hits);
+        result.put("prefix_cache_hit_rate", cache.hit_rate());
+    }
+    if let Some(native) = report.native {
+        by_our_definitions(result, native, report.log.header().facts.generates());
+        result.put("native_client_audit", report.audit.verdict.to_string());
+    }
+    match report.metrics.completeness {
+        Completeness::Complete => {}
+        Completeness::Interrupted => result.put("native_incomplete", "interrupted"),
+        Completeness::Killed => result.put("native_incomplete", "killed"),
+    }
+}
+
+/// vLLM takes a piece for a token and a second that is touched for one that is filled.
+fn by_our_definitions(result: &mut Entries, native: &Metrics, generates: bool) {
+    if generates {
+        let peak = native.throughput.peak_output_tokens_per_s;
+        result.put("native_max_output_tokens_per_s", peak);
+    }
+    result.put("native_max_concurrent_requests", native.concurrency.peak);
+    let (service, response) = (&native.latencies, &native.response);
+    if generates {
+        family(result, "ttft", &service.ttft);
+        family(result, "tpot", &service.tpot);
+        family(result, "itl", &service.itl);
+        family(result, "response_ttft", &response.ttft);
+    }
+    family(result, "e2el", &service.e2el);
+    family(result, "response_e2el", &response.e2el);
+    family(result, "queue_time", &native.waits.queue);
+}
+
+fn family(result: &mut Entries, name: &str, summary: &Summary) {
+    result.put(format!("native_mean_{name}_ms"), summary.mean_ms);
+    result.put(format!("native_median_{name}_ms"), summary.median_ms);
+    result.put(format!("native_p99_{name}_ms"), summary.percentile_ms(99.0));
+}

@@ -1,0 +1,88 @@
+//! The files that vLLM's client leaves behind.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use servemark_core::JsonObject;
+use servemark_plan::{Layout, SaveMode, VllmFiles};
+use servemark_pyjson::{Text, to_writer};
+use servemark_report::{
+    Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
+    vllm_pytorch_records,
+};
+
+use crate::Scores;
+
+impl Scores<'_> {
+    /// Writes the files that vLLM's client would leave behind, and says which they are.
+    pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<Vec<PathBuf>> {
+        let path = self.vllm_path(files)?;
+        let mut written = Vec::new();
+        if let Some([slow, very_slow]) = files.timeline {
+            let timeline = TimelinePlot::new(slow, very_slow);
+            written.push(self.draw(&timeline, path.with_extension("timeline.html"))?);
+        }
+        let result = self.vllm_result(files.details, files.utc_offset_s);
+        match files.save {
+            None => return Ok(written),
+            Some(SaveMode::Append) => self.append_vllm(&result, &path)?,
+            Some(SaveMode::Replace) => {
+                self.draw(&result, path.clone())?;
+            }
+        }
+        if let Some(args) = &files.pytorch {
+            written.push(self.write_pytorch(&result, args, &path)?);
+        }
+        written.push(path);
+        Ok(written)
+    }
+
+    pub(crate) fn vllm_result(&self, details: bool, utc_offset_s: i32) -> VllmResult {
+        let details = if details { VllmDetails::Full } else { VllmDetails::Brief };
+        VllmResult::new(self.scoring.vllm.clone(), details, utc_offset_s)
+    }
+
+    /// Appends a result as a line. vLLM ends no line: it begins a new one where there is something.
+    pub(crate) fn append_vllm(&self, result: &VllmResult, path: &Path) -> io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut line = Vec::new();
+        if file.metadata()?.len() > 0 {
+            line.push(b'\n');
+        }
+        result.write(&self.vllm_report(), &mut line)?;
+        file.write_all(&line)
+    }
+
+    /// Where the result goes, or would go. The folder is made.
+    fn vllm_path(&self, files: &VllmFiles) -> io::Result<PathBuf> {
+        let usual = || vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
+        let name = files.name.clone().unwrap_or_else(usual);
+        let Some(folder) = &files.folder else { return Ok(name.into()) };
+        fs::create_dir_all(folder)?;
+        Ok(folder.join(name))
+    }
+
+    fn draw(&self, format: &dyn ReportFormat, path: PathBuf) -> io::Result<PathBuf> {
+        let mut out = io::BufWriter::new(File::create(&path)?);
+        format.write(&self.vllm_report(), &mut out)?;
+        out.flush()?;
+        Ok(path)
+    }
+
+    fn write_pytorch(
+        &self,
+        result: &VllmResult,
+        args: &JsonObject,
+        path: &Path,
+    ) -> io::Result<PathBuf> {
+        let path = path.with_extension("pytorch.json");
+        let records = vllm_pytorch_records(args, &result.object(&self.vllm_report()));
+        to_writer(&records, Text::Ascii, File::create(&path)?)?;
+        Ok(path)
+    }
+
+    fn vllm_report(&self) -> Report<'_> {
+        self.report(Layout::Vllm).with_native(self.metrics(Layout::Native))
+    }
+}
