@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use servemark_core::{Clock, MonotonicClock};
 use tokio::time::{Instant, sleep_until};
 
@@ -80,8 +80,27 @@ impl ServerControl {
 
     /// The models that the server says it serves, from `/v1/models`.
     pub async fn models(&self) -> Result<Vec<String>, ClientError> {
+        Ok(self.served_models().await?.into_iter().map(|model| model.id).collect())
+    }
+
+    /// The same with what each is made of.
+    pub async fn served_models(&self) -> Result<Vec<ServedModel>, ClientError> {
         let list: ModelList = self.get("/v1/models").await?;
-        Ok(list.data.into_iter().map(|model| model.id).collect())
+        Ok(list.data)
+    }
+
+    /// The tokens that a vLLM server sees in a prompt, none of its own among them.
+    pub async fn tokenize(&self, model: &str, prompt: &str) -> Result<Vec<u32>, ClientError> {
+        let question = json!({"model": model, "prompt": prompt, "add_special_tokens": false});
+        let answer: Tokens = self.ask("/tokenize", &question).await?;
+        Ok(answer.tokens)
+    }
+
+    /// The text that a vLLM server sees in tokens.
+    pub async fn detokenize(&self, model: &str, tokens: &[u32]) -> Result<String, ClientError> {
+        let question = json!({"model": model, "tokens": tokens});
+        let answer: Detokenized = self.ask("/detokenize", &question).await?;
+        Ok(answer.prompt)
     }
 
     /// What an SGLang server says of its model, from `/model_info`.
@@ -117,7 +136,20 @@ impl ServerControl {
 
     async fn get<T: DeserializeOwned>(&self, route: &str) -> Result<T, ClientError> {
         let body = self.call(Method::GET, route, None, QUESTION).await?;
-        serde_json::from_slice(&body).map_err(|error| {
+        self.read(route, &body)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        route: &str,
+        question: &Value,
+    ) -> Result<T, ClientError> {
+        let body = self.call(Method::POST, route, Some(question), QUESTION).await?;
+        self.read(route, &body)
+    }
+
+    fn read<T: DeserializeOwned>(&self, route: &str, body: &[u8]) -> Result<T, ClientError> {
+        serde_json::from_slice(body).map_err(|error| {
             let url = self.url(route);
             let message = format!("{url} did not answer with the JSON that was expected");
             ClientError::new(ClientErrorKind::Decode, message).caused_by(error)
@@ -166,12 +198,27 @@ fn payload(document: Option<&Value>) -> (HeaderMap, Bytes) {
 
 #[derive(Debug, Deserialize)]
 struct ModelList {
-    data: Vec<Model>,
+    data: Vec<ServedModel>,
+}
+
+/// A model that a server says it serves.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ServedModel {
+    /// What requests call it.
+    pub id: String,
+    /// Where the server has it from, if it says so: vLLM's servers do.
+    pub root: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Model {
-    id: String,
+struct Tokens {
+    tokens: Vec<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Detokenized {
+    prompt: String,
 }
 
 /// What an SGLang server says of its model.
@@ -225,8 +272,6 @@ const MOST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[track_caller]

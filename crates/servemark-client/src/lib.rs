@@ -36,7 +36,7 @@ mod transport;
 mod watch;
 
 pub use base_url::BaseUrl;
-pub use control::{ModelInfo, ServerControl, ServerInfo};
+pub use control::{ModelInfo, ServedModel, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;

@@ -110,6 +110,11 @@ impl BenchPlan {
         serde_json::to_value(self).expect("a plan is plain data")
     }
 
+    /// Whether vLLM's client is spoken for.
+    pub fn speaks_vllm(&self) -> bool {
+        matches!(self.wire, BackendSpec::Vllm(_))
+    }
+
     /// The name of what is spoken, by the dialect that is spoken.
     pub fn speaks(&self) -> &'static str {
         match &self.wire {
@@ -155,7 +160,7 @@ impl BenchPlan {
     fn check_grouping(&self) -> Result<(), PlanError> {
         let backend = self.backend;
         match (self.workload.grouping, backend.route()) {
-            (Grouping::Single, _) if matches!(self.wire, BackendSpec::Vllm(_)) => Ok(()),
+            (Grouping::Single, _) if self.speaks_vllm() => Ok(()),
             (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
             (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
             (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),

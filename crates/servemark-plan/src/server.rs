@@ -30,6 +30,10 @@ pub struct ControlSpec {
     /// not tried without.
     #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
     pub first_request: Option<Duration>,
+    /// Whether prompts are cut to the length that they are to have by the server's own count of
+    /// their tokens, if it counts them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub align_prompts: bool,
     /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
     #[serde(with = "servemark_core::seconds::optional")]
     pub flush_cache: Option<Duration>,
@@ -50,6 +54,7 @@ impl Default for ControlSpec {
         Self {
             ready_timeout: Duration::from_secs(60),
             first_request: None,
+            align_prompts: false,
             flush_cache: None,
             settle: Duration::ZERO,
             counters: false,

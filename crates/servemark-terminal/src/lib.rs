@@ -11,5 +11,6 @@ mod selftest;
 mod serve;
 mod sweep;
 mod ticker;
+mod vllm;
 
 pub use entry::{bench_embedding, bench_serving, door};

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::Progress;
+use servemark::plan::BenchPlan;
 use servemark::{Audience, Live, News};
 
 use crate::ticker::Ticker;
+use crate::vllm::VllmVoice;
 
 /// Shows a run to a person.
 #[derive(Debug)]
@@ -16,12 +18,18 @@ pub(crate) struct Screen {
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
+    vllm: Option<VllmVoice>,
 }
 
 impl Screen {
     /// A screen with progress bars, as far as standard error is a terminal, or one without.
     pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
-        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default() }
+        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default(), vllm: None }
+    }
+
+    /// The same in the words of vLLM's client, where its dialect is spoken.
+    pub(crate) fn about(self, plan: &BenchPlan) -> Self {
+        Self { vllm: VllmVoice::of(plan), ..self }
     }
 
     fn bar(&self, total: u64, template: &str) -> ProgressBar {
@@ -46,9 +54,16 @@ impl Screen {
 
 impl Audience for Screen {
     fn tell(&self, news: &News<'_>) {
+        let lines = self.vllm.as_ref().and_then(|voice| voice.lines(news));
+        for line in lines.iter().flatten() {
+            print(&format!("{line}\n"));
+        }
         match news {
             News::Measuring { requests, .. } => self.measure(*requests),
             News::Measured => drop(lock(&self.ticker).take()),
+            // SGLang says these with what comes next.
+            News::Prepared | News::Starting | News::AskingForModel => {}
+            _ if lines.is_some() => {}
             _ => complain(&news.to_string()),
         }
     }

@@ -48,7 +48,7 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
         return Ok(None);
     }
     let live = Arc::default();
-    let screen = Screen::new(parsed.progress, Arc::clone(&live));
+    let screen = Screen::new(parsed.progress, Arc::clone(&live)).about(&parsed.plan);
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
     context.credentials = parsed.credentials.clone();

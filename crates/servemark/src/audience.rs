@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use servemark_client::ClientError;
+use servemark_client::{ClientError, ClientErrorKind};
 use servemark_core::{Phase, Progress, RequestError};
 use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
@@ -45,10 +45,14 @@ pub enum News<'a> {
         /// After how long.
         after: Duration,
     },
-    /// The model was not named and the server was asked.
+    /// The model was not named and the server is asked.
+    AskingForModel,
+    /// The server said it.
     ModelFound {
         /// Its name.
         name: &'a str,
+        /// Where the server has it from; its name, if the server does not say.
+        root: &'a str,
     },
     /// Something that was given by name is looked for, and downloaded if it is not here.
     LookingUp {
@@ -64,6 +68,24 @@ pub enum News<'a> {
         /// What else a person should know of them.
         notices: &'a [String],
     },
+    /// The server does not count the tokens of a prompt, so that prompts stay as they were drawn.
+    NotAligned {
+        /// Who was asked.
+        url: &'a str,
+        /// About which model.
+        model: &'a str,
+        /// What came of it.
+        error: &'a ClientError,
+    },
+    /// The server counts other tokens, and prompts that are too long by its count are cut.
+    Aligning {
+        /// How many it counts in the first prompt.
+        counted: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// Everything is drawn, and the server's turn comes.
+    Prepared,
     /// The first request is tried until it is answered.
     TryingFirst {
         /// For how long at most.
@@ -101,6 +123,8 @@ pub enum News<'a> {
         /// By how much it is stretched.
         slowdown: f64,
     },
+    /// The warm-up is over: profilers are started next, and then requests.
+    Starting,
     /// The measurement begins.
     Measuring {
         /// How many requests it has.
@@ -216,9 +240,18 @@ impl fmt::Display for News<'_> {
             Self::ServerReady { after } => {
                 write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
             }
-            Self::ModelFound { name } => write!(f, "The server serves {name}."),
+            Self::AskingForModel => f.write_str("Asking the server which model it serves."),
+            Self::ModelFound { name, .. } => write!(f, "The server serves {name}."),
             Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
             Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
+            Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
+            Self::Aligning { counted, expected } => write!(
+                f,
+                "WARNING: tokenizer mismatch (server={counted}, expected={expected}), re-aligning \
+                 prompts."
+            ),
+            Self::Prepared => f.write_str("Everything is prepared."),
+            Self::Starting => f.write_str("Starting main benchmark run..."),
             Self::TryingFirst { patience } => {
                 let seconds = patience.as_secs_f64();
                 write!(f, "Trying the first request for up to {seconds}s...")
@@ -273,6 +306,27 @@ impl fmt::Display for News<'_> {
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
         }
     }
+}
+
+/// In vLLM's words.
+fn not_aligned(
+    f: &mut fmt::Formatter<'_>,
+    url: &str,
+    model: &str,
+    error: &ClientError,
+) -> fmt::Result {
+    let why = match error.kind() {
+        ClientErrorKind::Connect => {
+            return write!(f, "WARNING: {url} unreachable ({error}), skipping alignment.");
+        }
+        ClientErrorKind::Status(404) => format!(
+            "404 Not Found: either this server has no /tokenize route, or it does not serve a \
+             model named `{model}` (its served names are listed by GET /v1/models)"
+        ),
+        ClientErrorKind::Status(code) => format!("HTTP {code}"),
+        _ => return write!(f, "WARNING: /tokenize probe failed ({error}), skipping alignment."),
+    };
+    write!(f, "WARNING: /tokenize unavailable ({why}), skipping alignment.")
 }
 
 fn drawn(

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use servemark_client::ServedModel;
 use servemark_core::{Tokenizer, TokenizerError};
 use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
@@ -46,13 +47,13 @@ pub(crate) async fn names(
     context: &RunContext,
     server: &Server,
 ) -> Result<Names, ExecuteError> {
-    let model = match &plan.model.name {
-        Some(name) => name.clone(),
-        None => first_model(context, server).await?,
+    let found = match &plan.model.name {
+        Some(name) => ServedName { model: name.clone(), served: name.clone() },
+        None => first_model(plan, context, server).await?,
     };
-    let tokenizer = tokenizer_source(plan, server, &model).await;
-    let served = plan.model.served_name.clone().unwrap_or_else(|| model.clone());
-    Ok(Names { model, served, tokenizer })
+    let tokenizer = tokenizer_source(plan, server, &found.model).await;
+    let served = plan.model.served_name.clone().unwrap_or(found.served);
+    Ok(Names { model: found.model, served, tokenizer })
 }
 
 /// Loads the tokenizer, as far as a data set needs it. Answers are counted after the run, which is
@@ -68,23 +69,40 @@ pub(crate) fn tokenizer(
     }))
 }
 
-async fn first_model(context: &RunContext, server: &Server) -> Result<String, ExecuteError> {
-    let models = server.control.models().await.map_err(ExecuteError::NotReady)?;
-    let Some(name) = models.into_iter().next() else {
+/// A model and what requests call it.
+struct ServedName {
+    model: String,
+    served: String,
+}
+
+/// vLLM's client takes the model to be what the server made its first one of.
+async fn first_model(
+    plan: &BenchPlan,
+    context: &RunContext,
+    server: &Server,
+) -> Result<ServedName, ExecuteError> {
+    context.tell(&News::AskingForModel);
+    let models = server.control.served_models().await.map_err(ExecuteError::NotReady)?;
+    let Some(ServedModel { id: served, root, .. }) = models.into_iter().next() else {
         return Err(ExecuteError::NoModel { url: server.url() });
     };
-    context.audience.tell(&News::ModelFound { name: &name });
-    Ok(name)
+    let root = root.filter(|_| plan.speaks_vllm());
+    let model = root.unwrap_or_else(|| served.clone());
+    context.tell(&News::ModelFound { name: &served, root: &model });
+    Ok(ServedName { model, served })
 }
 
 /// The plan's word, else the simulator's, else an SGLang server's own if it is a folder here too,
-/// else the model's name.
+/// else the model's name. vLLM's servers are not asked: they have nothing to say of it.
 async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> TokenizerSource {
     if let Some(spec) = &plan.model.tokenizer {
         return TokenizerSource::At(spec.clone());
     }
     if server.is_simulated() {
         return TokenizerSource::Bundled;
+    }
+    if plan.speaks_vllm() {
+        return TokenizerSource::At(TokenizerSpec::new(model));
     }
     let info = server.control.model_info().await.ok();
     let told = info.as_ref().and_then(|info| info.tokenizer());

@@ -12,7 +12,7 @@ use crate::discover::{self, Names};
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
-use crate::{ExecuteError, RunContext, afterwards, draw, facts, files};
+use crate::{ExecuteError, RunContext, afterwards, align, draw, facts, files};
 
 /// A run that came to its end, by itself or because it was stopped.
 #[derive(Debug)]
@@ -61,6 +61,8 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
     let (tokens, run) = (tokenizer.as_ref(), clock_started);
     let load = draw::load(&files.plan, context, &server, tokens, run)?;
+    let aligning = align::align(plan, context, &server, &names, load, clock);
+    let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
     let mut header = facts::header(clock_started, plan, &server, &names, &load);
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;

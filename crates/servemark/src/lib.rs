@@ -88,6 +88,7 @@
 
 mod affinity;
 mod afterwards;
+mod align;
 mod audience;
 mod capacity;
 mod compare;

@@ -55,8 +55,11 @@ impl Server {
         self.info(plan, context).await.map(|info| info.value().clone())
     }
 
-    /// What the server says of itself, if it has a route for it.
+    /// What the server says of itself, if it has a route for it. vLLM's client does not ask.
     pub(crate) async fn info(&self, plan: &BenchPlan, context: &RunContext) -> Option<ServerInfo> {
+        if plan.speaks_vllm() {
+            return None;
+        }
         let told = self.control.server_info().await;
         if let Err(error) = told.as_ref()
             && plan.backend.is_sglang()

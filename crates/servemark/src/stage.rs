@@ -103,10 +103,12 @@ impl Stage<'_> {
         transport: &Transport,
         profilers: &Profilers<'_>,
     ) -> Result<(), ExecuteError> {
+        self.context.tell(&News::Prepared);
         self.try_first(runner, transport).await?;
         self.warm_up(runner, transport).await?;
         self.flush_cache().await?;
         runner.wait(self.plan.control.settle).await;
+        self.context.tell(&News::Starting);
         profilers.start().await;
         self.ahead().open(transport, Share::first_of(self.shards())).await;
         self.server.take_truth();

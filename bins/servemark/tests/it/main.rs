@@ -1,5 +1,7 @@
 //! The door as its user meets it.
 
+mod vllm_runs;
+
 use std::fs;
 use std::process::{Command, Output};
 
@@ -101,7 +103,7 @@ fn refuses(args: &[&str], words: &[&str]) {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
-    refuses(&["vllm", "bench", "serve"], &["vllm is not built yet"]);
+    refuses(&["vllm", "bench", "startup"], &["vllm bench startup is not built yet"]);
     refuses(&["evalscope", "perf"], &["evalscope is not built yet"]);
     refuses(&["python", "-m", "sglang.bench_offline_throughput"], &["not built yet"]);
     refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);

@@ -1,0 +1,117 @@
+//! What vLLM's client says before a run, in its words and on standard output as there.
+
+use serde_json::Value;
+use servemark::News;
+use servemark::backends::BackendSpec;
+use servemark::datasets::{DatasetSpec, VllmData};
+use servemark::plan::BenchPlan;
+use servemark_pyjson as pyjson;
+
+/// The words of vLLM's client about a plan.
+#[derive(Debug)]
+pub(crate) struct VllmVoice {
+    /// What is said of the prompts when they are drawn.
+    drawn: Vec<String>,
+    /// What is said when everything is prepared.
+    prepared: Vec<String>,
+    /// What is said of the load.
+    traffic: Vec<String>,
+}
+
+impl VllmVoice {
+    /// The words about a plan in vLLM's dialect.
+    pub(crate) fn of(plan: &BenchPlan) -> Option<Self> {
+        let BackendSpec::Vllm(spec) = &plan.wire else { return None };
+        let sets_temperature = spec.common.extra_body.contains_key("temperature");
+        let warning = (spec.dialect.generates() && !sets_temperature).then_some(NO_TEMPERATURE);
+        let tries_first = plan.control.first_request.is_some();
+        let skipped = (!tries_first).then_some("Skipping endpoint ready check.");
+        let lines = warning.into_iter().chain([FIRST]).chain(skipped);
+        Some(Self {
+            drawn: trace(&plan.workload.dataset).into_iter().collect(),
+            prepared: lines.map(str::to_owned).collect(),
+            traffic: traffic(plan),
+        })
+    }
+
+    /// The lines that vLLM's client says where this happens; nothing where it happens to us alone.
+    pub(crate) fn lines(&self, news: &News<'_>) -> Option<Vec<String>> {
+        Some(match news {
+            News::AskingForModel => {
+                vec!["Model not specified, fetching first model from server...".to_owned()]
+            }
+            News::ModelFound { name, root } => {
+                vec![format!("First model name: {name}, first model id: {root}")]
+            }
+            News::Drawn { .. } => self.drawn.clone(),
+            News::Prepared => self.prepared.clone(),
+            News::TryingFirst { patience } => {
+                let seconds = patience.as_secs();
+                vec![format!("Waiting for endpoint to become up in {seconds} seconds")]
+            }
+            News::WarmingUp { requests } => vec![format!("Warming up with {requests} requests...")],
+            News::WarmedUp { .. } => vec!["Warmup run completed.".to_owned()],
+            News::Measuring { .. } => self.traffic.clone(),
+            News::NotAligned { .. }
+            | News::Aligning { .. }
+            | News::FirstAnswered
+            | News::Starting
+            | News::Profiler(_) => vec![news.to_string()],
+            _ => return None,
+        })
+    }
+}
+
+/// How a trace is read.
+fn trace(dataset: &DatasetSpec) -> Option<String> {
+    let DatasetSpec::Vllm(spec) = dataset else { return None };
+    let VllmData::TimedTrace(trace) = &spec.data else { return None };
+    let labels = &trace.labels;
+    Some(format!(
+        "timed-trace: chunk_size: {}, sec_multiplier: {}, label_ts: \"{}\", label_input_length: \
+         \"{}\", label_output_length: \"{}\", label_hash_ids: \"{}\"",
+        trace.block_tokens,
+        pyjson::general(trace.seconds),
+        labels.timestamp,
+        labels.input_length,
+        labels.output_length,
+        labels.hash_ids
+    ))
+}
+
+fn traffic(plan: &BenchPlan) -> Vec<String> {
+    let said = |key: &str| plan.echo.get(key).map_or_else(|| "None".to_owned(), python);
+    if plan.load.arrivals.is_trace() {
+        return vec!["Self timing is set, using the timestamps from the trace file.".to_owned()];
+    }
+    let mut lines = match plan.echo.get("ramp_up_strategy") {
+        Some(Value::String(strategy)) => vec![
+            format!("Traffic ramp-up strategy: {strategy}."),
+            format!(
+                "Will increase RPS from {} to {} RPS over the duration of the benchmark.",
+                said("ramp_up_start_rps"),
+                said("ramp_up_end_rps")
+            ),
+        ],
+        _ => vec![format!("Traffic request rate: {}", said("request_rate"))],
+    };
+    let burstiness = said("burstiness");
+    let process = if burstiness == "1.0" { "Poisson process" } else { "Gamma distribution" };
+    lines.push(format!("Burstiness factor: {burstiness} ({process})"));
+    lines.push(format!("Maximum request concurrency: {}", said("max_concurrency")));
+    lines
+}
+
+/// A value as Python prints it.
+fn python(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => pyjson::literal(other),
+    }
+}
+
+const NO_TEMPERATURE: &str = "WARNING: vllm bench serve no longer sets temperature==0 (greedy) in \
+                              requests by default. The default will be determined on the server \
+                              side and can be model/API specific. For the old behavior, include \
+                              --temperature=0.";
+const FIRST: &str = "Starting initial single prompt test run...";
