@@ -11,8 +11,24 @@ use crate::{
 /// still has its record.
 #[derive(Debug)]
 pub struct Recorder {
-    record: RequestRecord,
+    reading: Reading,
+    /// The rest, apart: a recorder is handed on from one to the next.
+    record: Box<RequestRecord>,
     finish_reason: Option<String>,
+}
+
+/// What every read of the answer changes, side by side. Between two reads of one stream the others
+/// have theirs, so each piece of memory that a read touches has to be fetched.
+#[derive(Debug)]
+struct Reading {
+    first_byte: Option<Stamp>,
+    reads: u32,
+    end_lag_us: u32,
+    received_bytes: u64,
+    ended: Stamp,
+    deltas: DeltaLog,
+    text: String,
+    arrival_clock: ArrivalClock,
 }
 
 impl Recorder {
@@ -20,7 +36,8 @@ impl Recorder {
     pub fn new(index: usize, phase: Phase, sample: &Sample, scheduled: Stamp) -> Self {
         let expected = (sample.output_tokens as usize).min(MOST_RESERVED);
         Self {
-            record: RequestRecord {
+            reading: Reading::of_nothing(expected, scheduled),
+            record: Box::new(RequestRecord {
                 index,
                 turn: 0,
                 phase,
@@ -34,7 +51,7 @@ impl Recorder {
                 first_byte: None,
                 reads: 0,
                 received_bytes: 0,
-                deltas: DeltaLog::with_capacity(expected),
+                deltas: DeltaLog::default(),
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,
@@ -43,9 +60,9 @@ impl Recorder {
                 usage: None,
                 cache_storage: None,
                 server_times: None,
-                text: String::with_capacity(expected * BYTES_PER_TOKEN),
+                text: String::new(),
                 outcome: Ok(Finish::default()),
-            },
+            }),
             finish_reason: None,
         }
     }
@@ -76,7 +93,7 @@ impl Recorder {
     /// Its first byte went out.
     pub fn sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
-        self.record.ended = at;
+        self.reading.ended = at;
     }
 
     /// The kernel handed its last byte to the device.
@@ -88,16 +105,16 @@ impl Recorder {
     pub fn headers(&mut self, at: Stamp, status: u16) {
         self.record.headers = Some(at);
         self.record.status = Some(status);
-        self.read(at);
+        self.reading.read(at);
     }
 
     /// Bytes of the response's body arrived.
     pub fn body(&mut self, arrival: impl Into<Arrival>, bytes: usize) {
         let arrival = arrival.into();
-        self.record.first_byte.get_or_insert(arrival.at());
-        self.record.received_bytes += bytes as u64;
-        self.record.end_lag_us = arrival.lag_us();
-        self.read(arrival.at());
+        self.reading.first_byte.get_or_insert(arrival.at());
+        self.reading.received_bytes += bytes as u64;
+        self.reading.end_lag_us = arrival.lag_us();
+        self.reading.read(arrival.at());
     }
 
     /// What the kernel knows of its connection.
@@ -107,7 +124,7 @@ impl Recorder {
 
     /// By whose clock its arrivals are known; the program's unless told.
     pub fn arrival_clock(&mut self, clock: ArrivalClock) {
-        self.record.arrival_clock = clock;
+        self.reading.arrival_clock = clock;
     }
 
     /// A sink for what a decoder finds in the bytes that arrived at `arrival`.
@@ -117,24 +134,52 @@ impl Recorder {
 
     /// How many pieces of output there are so far.
     pub fn pieces(&self) -> usize {
-        self.record.deltas.len()
+        self.reading.deltas.len()
     }
 
     /// Closes the record. A failure ends when it is noticed, a success with its last byte.
     pub fn finish(mut self, outcome: Result<Finish, RequestError>, now: Stamp) -> RequestRecord {
         if outcome.is_err() {
-            self.record.ended = now;
+            self.reading.ended = now;
         }
+        self.reading.put_into(&mut self.record);
         self.record.outcome =
             outcome.map(|finish| Finish { reason: finish.reason.or(self.finish_reason) });
-        self.record
+        *self.record
+    }
+}
+
+impl Reading {
+    /// Nothing was read; so many pieces are expected.
+    fn of_nothing(expected: usize, scheduled: Stamp) -> Self {
+        Self {
+            first_byte: None,
+            reads: 0,
+            end_lag_us: 0,
+            received_bytes: 0,
+            ended: scheduled,
+            deltas: DeltaLog::with_capacity(expected),
+            text: String::with_capacity(expected * BYTES_PER_TOKEN),
+            arrival_clock: ArrivalClock::User,
+        }
     }
 
     /// Something was read that arrived at `at`; several parts of it may say so.
     fn read(&mut self, at: Stamp) {
-        let is_another = self.record.reads == 0 || self.record.ended != at;
-        self.record.reads += u32::from(is_another);
-        self.record.ended = at;
+        let is_another = self.reads == 0 || self.ended != at;
+        self.reads += u32::from(is_another);
+        self.ended = at;
+    }
+
+    fn put_into(self, record: &mut RequestRecord) {
+        record.first_byte = self.first_byte;
+        record.reads = self.reads;
+        record.end_lag_us = self.end_lag_us;
+        record.received_bytes = self.received_bytes;
+        record.ended = self.ended;
+        record.deltas = self.deltas;
+        record.text = self.text;
+        record.arrival_clock = self.arrival_clock;
     }
 }
 
@@ -147,8 +192,8 @@ pub struct Stamped<'a> {
 
 impl Sink for Stamped<'_> {
     fn delta(&mut self, delta: Delta<'_>) {
-        self.recorder.record.deltas.push(self.arrival, delta);
-        self.recorder.record.text.push_str(delta.text);
+        self.recorder.reading.deltas.push(self.arrival, delta);
+        self.recorder.reading.text.push_str(delta.text);
     }
 
     fn usage(&mut self, usage: Usage) {
