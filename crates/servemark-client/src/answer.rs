@@ -33,13 +33,19 @@ enum Stopped {
 }
 
 impl<D: Decoder> Answer<D> {
-    /// An answer whose head is `headers`, to be read by `decoder`.
-    pub(crate) fn new(headers: &HeaderMap, decoder: D) -> Result<Self, RequestError> {
+    /// An answer of which nothing is known yet, to be read by `decoder`.
+    pub(crate) fn new(decoder: D) -> Self {
+        Self { decoder, shape: Shape::Unknown, last: Arrival::default(), is_empty: true }
+    }
+
+    /// Its head is `headers`.
+    pub(crate) fn begin(&mut self, headers: &HeaderMap) -> Result<(), RequestError> {
         if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
             let message = "the server compressed its answer, which nobody asked for";
             return Err(RequestError::new(ErrorKind::Decode, message));
         }
-        Ok(Self { decoder, shape: Shape::of(headers), last: Arrival::default(), is_empty: true })
+        self.shape = Shape::of(headers);
+        Ok(())
     }
 
     /// Reads what arrived at `at`. All events completed by it share that stamp.
@@ -61,7 +67,7 @@ impl<D: Decoder> Answer<D> {
     }
 
     /// The body is over, or its end mark was read.
-    pub(crate) fn end(mut self, flow: Flow, recorder: &mut Recorder) -> Result<(), RequestError> {
+    pub(crate) fn end(&mut self, flow: Flow, recorder: &mut Recorder) -> Result<(), RequestError> {
         if self.is_empty {
             let message = "the server answered 200 with an empty body";
             return Err(RequestError::new(ErrorKind::Empty, message));

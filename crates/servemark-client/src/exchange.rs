@@ -2,7 +2,7 @@
 //! arrival.
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use http::{HeaderMap, StatusCode};
@@ -65,8 +65,11 @@ impl Exchange {
             };
             observer.connected(cost);
             let since = pool.clock().now();
-            let sending = link.send(request, since, pool.precise(), observer);
-            match watch.guard(Stage::FirstByte, since, sending).await? {
+            let sent = {
+                let sending = pin!(link.send(request, since, pool.precise(), observer));
+                watch.guard(Stage::FirstByte, since, sending).await?
+            };
+            match sent {
                 Sending::Answered(answered) => return Ok(Self::new(answered, link, since)),
                 Sending::NeverLeft(unsent, _)
                     if is_first && !matches!(cost, Connection::New { .. }) =>
@@ -158,8 +161,15 @@ impl Exchange {
         Ok(whole)
     }
 
-    /// Reads what is left of the answer, if it is little and comes soon.
+    /// Reads what is left of the answer, if it is little and comes soon. Mostly all of it was read
+    /// with its end mark.
     pub(crate) async fn drain(&mut self, clock: MonotonicClock) {
+        if !self.is_over() {
+            Box::pin(self.read_on(clock)).await;
+        }
+    }
+
+    async fn read_on(&mut self, clock: MonotonicClock) {
         let mut watch = Watch::start(clock, Timeouts::all(DRAIN_TIME));
         let mut drained = 0;
         while drained <= DRAIN_BYTES && !self.is_over() {
@@ -186,7 +196,7 @@ impl Exchange {
         }
         let mut watch = Watch::start(pool.clock(), Timeouts::all(DRAIN_TIME));
         let (now, link) = (pool.clock().now(), &mut self.source.link);
-        if matches!(watch.guard(Stage::Idle, now, link.is_free()).await, Ok(true)) {
+        if matches!(watch.guard(Stage::Idle, now, pin!(link.is_free())).await, Ok(true)) {
             pool.checkin(self.source.link);
         }
     }

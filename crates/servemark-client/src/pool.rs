@@ -6,6 +6,7 @@
 //! first streams of an HTTP/2 connection wait for it together.
 
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -189,7 +190,7 @@ type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
 async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError> {
     let limit = Timeouts::all(target.timeouts().connect);
     let link = Watch::start(clock, limit)
-        .guard(Stage::Connect, clock.now(), Link::open(&target, clock))
+        .guard(Stage::Connect, clock.now(), pin!(Link::open(&target, clock)))
         .await??;
     Ok(link.0)
 }

@@ -92,8 +92,8 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let decoder = self.backend.decoder(sample);
-        Ok(PreparedRequest { request, bytes, route: wire.path, decoder })
+        let answer = Box::new(Answer::new(self.backend.decoder(sample)));
+        Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 
     fn bytes(call: &Self::Prepared) -> usize {
@@ -109,7 +109,12 @@ impl<B: Backend> Transport for HttpTransport<B> {
         call: Self::Prepared,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        let outcome = self.carry(call, recorder).await;
+        let PreparedRequest { request, route, mut answer, .. } = call;
+        let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
+        let outcome = match Exchange::begin(&self.pool, request, &mut watch, recorder).await {
+            Ok(exchange) => self.read(exchange, route, &mut answer, &mut watch, recorder).await,
+            Err(error) => Err(error.into()),
+        };
         outcome.map(|()| Finish::default()).map_err(|mut error| {
             error.message = self.pool.target().redact(&error.message);
             error
@@ -118,22 +123,25 @@ impl<B: Backend> Transport for HttpTransport<B> {
 }
 
 impl<B: Backend> HttpTransport<B> {
-    async fn carry(
+    /// Reads an answer whose head is here, and keeps the connection if it can be used again.
+    async fn read(
         &self,
-        call: PreparedRequest<B::Decoder>,
+        mut exchange: Exchange,
+        route: Cow<'static, str>,
+        answer: &mut Answer<B::Decoder>,
+        watch: &mut Watch,
         recorder: &mut Recorder,
     ) -> Result<(), RequestError> {
-        let PreparedRequest { request, route, decoder, .. } = call;
-        let mut watch = Watch::start(self.pool.clock(), self.pool.target().timeouts());
-        let mut exchange = Exchange::begin(&self.pool, request, &mut watch, recorder).await?;
         recorder.arrival_clock(exchange.arrival_clock());
         if let Some(at) = exchange.left() {
             recorder.left(at);
         }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
-            StatusCode::OK => receive(&mut exchange, decoder, &mut watch, recorder).await,
-            status => Err(self.refused(status, &route, &mut exchange, &mut watch).await.into()),
+            StatusCode::OK => receive(&mut exchange, answer, watch, recorder).await,
+            status => {
+                Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
+            }
         };
         if outcome.is_ok() {
             // What comes after the dialect's end mark is the framing's end.
@@ -165,12 +173,12 @@ impl<B: Backend> HttpTransport<B> {
 /// answer's any more.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
-    decoder: D,
+    answer: &mut Answer<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
-    let mut answer = Answer::new(exchange.headers(), decoder)?;
-    let flow = poll_fn(|cx| poll_receive(exchange, &mut answer, watch, recorder, cx)).await?;
+    answer.begin(exchange.headers())?;
+    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await?;
     answer.end(flow, recorder)
 }
 
@@ -210,7 +218,9 @@ pub struct PreparedRequest<D> {
     request: WholeRequest,
     bytes: usize,
     route: Cow<'static, str>,
-    decoder: D,
+    /// What will be read, in memory of its own: a request is handed on from one to the next, and
+    /// to copy this would cost more than to have made it.
+    answer: Box<Answer<D>>,
 }
 
 impl<D> fmt::Debug for PreparedRequest<D> {

@@ -2,12 +2,13 @@
 //!
 //! A stream's idle limit moves on with every read. Moving a timer each time would cost more than
 //! reading the frame, so it is left where it is, and only when it fires is it asked what is due
-//! now.
+//! now. Even to look at it costs the fetching of memory that nobody else uses, so that is left out
+//! where it cannot have fired.
 
 use std::fmt;
 use std::future::{self, Future};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use servemark_core::{Clock, MonotonicClock, Stamp};
@@ -23,7 +24,7 @@ pub(crate) struct Watch {
     timeouts: Timeouts,
     started: Stamp,
     /// Made when something is waited for.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: Option<Timer>,
 }
 
 /// The stages that have a limit of their own.
@@ -39,15 +40,15 @@ impl Watch {
         Self { clock, timeouts, started: clock.now(), timer: None }
     }
 
-    /// Waits for `work`, but no longer than the stage may last from `since` on.
-    pub(crate) async fn guard<W: Future>(
+    /// Waits for `work`, but no longer than the stage may last from `since` on. It is pinned where
+    /// the caller has it, because to move it in here would be to copy it.
+    pub(crate) async fn guard<W: Future + Unpin>(
         &mut self,
         stage: Stage,
         since: Stamp,
-        work: W,
+        mut work: W,
     ) -> Result<W::Output, ClientError> {
-        let mut work = pin!(work);
-        future::poll_fn(|cx| match work.as_mut().poll(cx) {
+        future::poll_fn(|cx| match Pin::new(&mut work).poll(cx) {
             Poll::Ready(output) => Poll::Ready(Ok(output)),
             Poll::Pending => self.poll_late(stage, since, cx).map(Err),
         })
@@ -66,26 +67,70 @@ impl Watch {
         if total.due < own.due { total } else { own }
     }
 
-    /// Waits until the stage that began at `since` has lasted too long.
+    /// Waits until the stage that began at `since` has lasted too long. A look at it ends every poll
+    /// in which something is still to come.
     pub(crate) fn poll_late(
         &mut self,
         stage: Stage,
         since: Stamp,
         cx: &mut Context<'_>,
     ) -> Poll<ClientError> {
-        let limit = self.limit(stage, since);
-        let due = instant(self.clock, limit.due);
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
-        if timer.deadline() > due {
-            timer.as_mut().reset(due);
+        if let Some(timer) = &mut self.timer
+            && timer.is_known_to_run(stage, since, cx.waker())
+        {
+            return Poll::Pending;
         }
-        while timer.as_mut().poll(cx).is_ready() {
-            if timer.deadline() >= due {
+        let (limit, clock) = (self.limit(stage, since), self.clock);
+        let timer = self.timer.get_or_insert_with(|| Timer::at(limit.due, clock));
+        if timer.at > limit.due {
+            timer.put_to(limit.due, clock);
+        }
+        while timer.poll(cx).is_ready() {
+            if timer.at >= limit.due {
                 return Poll::Ready(ClientError::new(ClientErrorKind::Timeout, limit.to_string()));
             }
-            timer.as_mut().reset(due);
+            timer.put_to(limit.due, clock);
         }
         Poll::Pending
+    }
+}
+
+/// A timer, and what is known of it without asking.
+#[derive(Debug)]
+struct Timer {
+    sleep: Pin<Box<Sleep>>,
+    /// When it fires.
+    at: Stamp,
+    /// Whom it wakes.
+    wakes: Option<Waker>,
+    /// The stage, and from when it counted, at the last look.
+    looked: Option<(Stage, Stamp)>,
+}
+
+impl Timer {
+    fn at(at: Stamp, clock: MonotonicClock) -> Self {
+        let sleep = Box::pin(sleep_until(instant(clock, at)));
+        Self { sleep, at, wakes: None, looked: None }
+    }
+
+    fn put_to(&mut self, at: Stamp, clock: MonotonicClock) {
+        self.sleep.as_mut().reset(instant(clock, at));
+        self.at = at;
+    }
+
+    /// Whether it has not fired and will wake the right one, and not too late. If a stage counts
+    /// from later than at the last look, then its limit has moved on, and `since` is an instant
+    /// within the poll that asks.
+    fn is_known_to_run(&mut self, stage: Stage, since: Stamp, waker: &Waker) -> bool {
+        let last = self.looked.replace((stage, since));
+        let moved_on = last.is_some_and(|last| last.0 == stage && last.1 < since);
+        let wakes = self.wakes.as_ref().is_some_and(|wakes| wakes.will_wake(waker));
+        moved_on && since < self.at && wakes
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.wakes = Some(cx.waker().clone());
+        self.sleep.as_mut().poll(cx)
     }
 }
 
@@ -108,6 +153,8 @@ fn instant(clock: MonotonicClock, stamp: Stamp) -> Instant {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(5);
@@ -148,8 +195,25 @@ mod tests {
         let mut timeouts = Timeouts::all(Duration::from_secs(3600));
         timeouts.connect = Duration::ZERO;
         let mut watch = Watch::start(MonotonicClock::start(), timeouts);
-        let work = tokio::task::yield_now();
+        let work = pin!(tokio::task::yield_now());
         assert!(watch.guard(Stage::FirstByte, Stamp::ZERO, work).await.is_ok());
+    }
+
+    /// Each read puts the limit off without a look at the timer.
+    #[tokio::test]
+    async fn a_stream_that_falls_silent_is_late() {
+        let (clock, mut timeouts) = (MonotonicClock::start(), Timeouts::default());
+        timeouts.idle = SHORT;
+        let mut watch = Watch::start(clock, timeouts);
+        let (mut since, mut reads) = (clock.now(), 0..3);
+        let late = future::poll_fn(|cx| {
+            if reads.next().is_some() {
+                since = clock.now();
+                cx.waker().wake_by_ref();
+            }
+            watch.poll_late(Stage::Idle, since, cx)
+        });
+        assert_eq!(late.await.to_string(), "the idle time-out of 5ms passed");
     }
 
     #[tokio::test]

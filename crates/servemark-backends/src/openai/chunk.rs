@@ -131,8 +131,9 @@ struct Choice<'a> {
     text: Option<Text<'a>>,
     #[serde(borrow)]
     delta: Option<Message<'a>>,
+    /// Of a whole document, which is not worth the room in every frame of a stream.
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<Box<Message<'a>>>,
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
 }
@@ -140,7 +141,7 @@ struct Choice<'a> {
 impl Choice<'_> {
     fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
         let text = self.text.as_ref().map(|text| (DeltaKind::Content, &*text.0));
-        let messages = self.delta.iter().chain(&self.message);
+        let messages = self.delta.iter().chain(self.message.as_deref());
         text.into_iter().chain(messages.flat_map(Message::pieces))
     }
 }
