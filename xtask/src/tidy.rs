@@ -77,6 +77,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-runner",
         ],
     ),
+    ("yaml-rust2", &["servemark-cli"]),
 ];
 
 /// Not published and only ever a dev-dependency, so it stands outside the layers.

@@ -8,6 +8,7 @@
 //! The rules are those of Python 3.11's `argparse.py` for long options without positionals. Types
 //! and choices are not its business.
 
+mod config;
 mod flexible;
 mod given;
 mod grammar;
@@ -15,6 +16,7 @@ mod refusal;
 mod scope;
 mod token;
 
+pub(crate) use self::config::with_config;
 pub(crate) use self::flexible::Flexible;
 pub(crate) use self::given::{Given, texts};
 pub(crate) use self::grammar::{Arity, Flag, Grammar};

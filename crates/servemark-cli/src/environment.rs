@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +30,22 @@ pub struct Environment {
     now: LocalTime,
     directory: PathBuf,
     nonce: u32,
+    files: Files,
+}
+
+/// Where the files are that a command line names. Closed: on the machine or in the value.
+#[derive(Clone)]
+enum Files {
+    /// By their paths.
+    Given(BTreeMap<PathBuf, String>),
+    /// Wherever the machine has them.
+    OfThisMachine,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::Given(BTreeMap::new())
+    }
 }
 
 /// A moment on the wall: the machine's local calendar, and seconds since 1970.
@@ -54,6 +72,7 @@ impl Environment {
             directory: std::env::current_dir().unwrap_or_default(),
             // The standard library keys every process's hash tables differently.
             nonce: RandomState::new().hash_one(()) as u32,
+            files: Files::OfThisMachine,
         }
     }
 
@@ -74,6 +93,27 @@ impl Environment {
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
+    }
+
+    /// The same with a file, and with none of this machine's.
+    #[must_use]
+    pub fn with_file(self, path: impl Into<PathBuf>, text: &str) -> Self {
+        let mut files = match self.files {
+            Files::Given(files) => files,
+            Files::OfThisMachine => BTreeMap::new(),
+        };
+        files.insert(path.into(), text.to_owned());
+        Self { files: Files::Given(files), ..self }
+    }
+
+    /// A file that a command line names.
+    pub(crate) fn read(&self, path: &str) -> io::Result<String> {
+        match &self.files {
+            Files::OfThisMachine => fs::read_to_string(path),
+            Files::Given(files) => {
+                files.get(Path::new(path)).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+            }
+        }
     }
 
     pub(crate) fn now(&self) -> LocalTime {

@@ -4,8 +4,9 @@
 //! a [`BenchPlan`](servemark_plan::BenchPlan) or names the flag that is in its way. No flag is
 //! accepted and then ignored in silence. [`door`] finds out which dialect a command line is in.
 //!
-//! This crate opens no file and no connection, and prints nothing. The only reader of the process's
-//! environment and of the calendar is [`Environment::from_process`].
+//! This crate opens no connection and prints nothing. The only reader of the process's environment,
+//! of the calendar and of the files that a command line stands in is an [`Environment`] of
+//! [`from_process`](Environment::from_process).
 
 mod address;
 mod argparse;

@@ -28,7 +28,7 @@ use servemark_plan::BenchPlan;
 
 use self::args::VllmArgs;
 use self::names::PEER;
-use crate::argparse::{Flexible, Given, texts};
+use crate::argparse::{Flexible, Given, texts, with_config};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::{Invocation, Parsed};
@@ -85,7 +85,11 @@ pub fn parse(
     environment: &Environment,
 ) -> Result<Parsed, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
-    let flexible = texts(args).and_then(Flexible::take_back).map_err(refuse)?;
+    let has_flag = |flag: &str| PEER.contains(&flag);
+    let flexible = texts(args)
+        .and_then(|args| with_config(args, environment, has_flag))
+        .and_then(Flexible::take_back)
+        .map_err(refuse)?;
     let command = flexible.searched(VllmArgs::whole_command(program));
     let given = Given::read(command, &PEER, &[], &flexible.args).map_err(refuse)?;
     let (mut args, _): (VllmArgs, _) = given.typed(program)?;

@@ -44,6 +44,9 @@ pub struct TargetSpec {
     /// A PEM file of authorities that are trusted beside the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
+    /// Whether its certificate is taken for good, whoever signed it.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub trusts_anybody: bool,
 }
 
 impl TargetSpec {
@@ -58,6 +61,7 @@ impl TargetSpec {
             send_stamps: false,
             timeouts: Timeouts::default(),
             ca_file: None,
+            trusts_anybody: false,
         }
     }
 

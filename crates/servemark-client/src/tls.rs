@@ -1,4 +1,7 @@
-//! TLS: whom to trust and which HTTP to offer. Certificates are always verified.
+//! TLS: whom to trust and which HTTP to offer. Certificates are verified unless the spec says that
+//! anybody is to be trusted.
+
+mod anybody;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,17 +11,22 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore, crypto};
 use tokio_rustls::TlsConnector;
 
+use self::anybody::Anybody;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::target::{HttpVersion, TargetSpec};
 
 /// A connector that trusts the machine's authorities and the spec's own.
 pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> {
     let provider = Arc::new(crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?
-        .with_root_certificates(roots(spec.ca_file.as_deref())?)
-        .with_no_client_auth();
+        .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
+    let builder = if spec.trusts_anybody {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody::new(provider)))
+    } else {
+        builder.with_root_certificates(roots(spec.ca_file.as_deref())?)
+    };
+    let mut config = builder.with_no_client_auth();
     config.alpn_protocols = vec![protocol(spec.http_version).to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }

@@ -29,7 +29,6 @@ const NOT_BUILT: &[&str] = &[
     "--hf-output-len",
     "--hf-split",
     "--hf-subset",
-    "--insecure",
     "--no-stream",
     "--plot-dataset-stats",
     "--plot-timeline",

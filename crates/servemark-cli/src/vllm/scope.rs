@@ -205,6 +205,15 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--insecure"],
+        in_use: |args| {
+            let url = args.target.base_url.as_deref();
+            url.is_some_and(|url| url.starts_with("https://"))
+        },
+        when: "without an https:// --base-url",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--host", "--port"],
         in_use: |args| args.target.base_url.is_none(),
         when: "with --base-url",

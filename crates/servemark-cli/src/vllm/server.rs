@@ -17,7 +17,9 @@ pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
         return Ok(ServerSpec::Simulated(simulator));
     }
     let base_url = base_url(&args.target)?;
-    Ok(ServerSpec::At(args.connection.target(base_url)?))
+    let mut target = args.connection.target(base_url)?;
+    target.trusts_anybody = args.target.insecure;
+    Ok(ServerSpec::At(target))
 }
 
 fn simulator(args: &VllmArgs) -> Option<MockSpec> {

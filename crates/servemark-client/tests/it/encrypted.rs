@@ -48,6 +48,20 @@ async fn an_unknown_authority_is_refused() {
 }
 
 #[tokio::test]
+async fn an_unknown_authority_is_trusted_where_anybody_is() {
+    for protocol in [&b"http/1.1"[..], b"h2"] {
+        let server = Server::encrypted("anybody", protocol).await;
+        let is_http1 = protocol == b"http/1.1";
+        let version = if is_http1 { HttpVersion::Http1 } else { HttpVersion::Http2 };
+        let mut spec = server.spec(version);
+        spec.ca_file = None;
+        spec.trusts_anybody = true;
+        let record = ask(&transport(&spec)).await;
+        assert!(record.text.starts_with("HTTP/"), "{record:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_speaks_no_tls_is_told_from_one_that_hangs_up() {
     for (answer, kind) in [("HTTP/1.0 400 Bad\r\n\r\n", ErrorKind::Tls), ("", ErrorKind::Connect)] {
         let server = RawServer::start(move |mut peer| async move {
