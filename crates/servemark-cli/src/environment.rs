@@ -58,6 +58,8 @@ pub struct LocalTime {
     pub time: (u8, u8, u8),
     /// Seconds since 1970 in UTC, with their fraction.
     pub unix_seconds: f64,
+    /// By how many seconds the calendar is ahead of UTC.
+    pub utc_offset_s: i32,
 }
 
 impl Environment {
@@ -163,7 +165,13 @@ impl Environment {
 impl LocalTime {
     /// A moment of a calendar.
     pub fn new(date: (i16, u8, u8), time: (u8, u8, u8), unix_seconds: f64) -> Self {
-        Self { date, time, unix_seconds }
+        Self { date, time, unix_seconds, utc_offset_s: 0 }
+    }
+
+    /// The same of a calendar that is so many seconds ahead of UTC.
+    #[must_use]
+    pub fn ahead_of_utc(self, utc_offset_s: i32) -> Self {
+        Self { utc_offset_s, ..self }
     }
 
     /// `YYYYMMDD` and `HHMMSS`.
@@ -180,6 +188,7 @@ impl LocalTime {
             date: (local.year(), narrow(local.month()), narrow(local.day())),
             time: (narrow(local.hour()), narrow(local.minute()), narrow(local.second())),
             unix_seconds: since_1970.as_secs_f64(),
+            utc_offset_s: local.offset().seconds(),
         }
     }
 }
@@ -197,8 +206,13 @@ impl fmt::Debug for Environment {
 }
 
 /// Everything that is read, besides what says where the hub is.
-const VARIABLES: [&str; 4] =
-    ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI", "SGLANG_TORCH_PROFILER_DIR"];
+const VARIABLES: [&str; 5] = [
+    "API_KEY",
+    "OPENAI_API_KEY",
+    "SGLANG_IS_IN_CI",
+    "SGLANG_TORCH_PROFILER_DIR",
+    "SAVE_TO_PYTORCH_BENCHMARK_FORMAT",
+];
 
 #[cfg(test)]
 mod tests {
@@ -208,7 +222,8 @@ mod tests {
     fn the_calendar_is_the_zones_own() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let local = LocalTime::at(Duration::from_millis(1_767_223_800_500), &zone);
-        assert_eq!(local, LocalTime::new((2026, 1, 1), (1, 30, 0), 1_767_223_800.5));
+        let expected = LocalTime::new((2026, 1, 1), (1, 30, 0), 1_767_223_800.5);
+        assert_eq!(local, expected.ahead_of_utc(7200));
     }
 
     #[test]

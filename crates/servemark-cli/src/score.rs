@@ -19,11 +19,13 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// The tables to print, in this order: sglang, native, embedding, vllm; those of the run if left out
-    #[arg(long = "layout", value_name = "NAMES", value_delimiter = ',',
+    /// The tables to print, in this order: sglang, native, embedding, vllm; those of the run if left
+    /// out
+    #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_layout)]
     pub layouts: Vec<Layout>,
-    /// The file to which SGLang's line of results is appended
+    /// The file to which SGLang's line of results is appended, or vLLM's where its table is the
+    /// first
     #[arg(long, value_name = "PATH")]
     pub result_file: Option<PathBuf>,
     /// Put every request into that line

@@ -11,8 +11,10 @@ mod args;
 mod buckets;
 mod control;
 mod dataset;
+mod files;
 mod load;
 mod names;
+mod namespace;
 mod output;
 mod range_ratio;
 mod refusal;
@@ -125,7 +127,7 @@ fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<Ben
     plan.control = control::control(args)?;
     plan.model = server::model(args);
     plan.scoring = output::scoring(args)?;
-    plan.output = output::output(args, environment)?;
+    plan.output = output::output(args, given, environment)?;
     plan.echo = output::echo(args)?;
     plan.check().map_err(CliError::Plan)?;
     Ok(plan)

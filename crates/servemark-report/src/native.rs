@@ -5,6 +5,7 @@ mod document;
 mod latencies;
 mod load;
 mod output;
+mod server_work;
 mod sessions;
 mod style;
 mod table;

@@ -12,6 +12,7 @@ use crate::number::at_least;
 pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
     control.ready_timeout = Duration::ZERO;
+    control.counters = true;
     let patience: u64 =
         at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));

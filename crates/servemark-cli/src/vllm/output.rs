@@ -8,6 +8,8 @@ use servemark_pyjson as pyjson;
 use servemark_report::VllmOptions;
 
 use super::args::{OutputArgs, VllmArgs};
+use super::files;
+use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::refused;
@@ -32,10 +34,15 @@ fn options(args: &OutputArgs) -> Result<VllmOptions, CliError> {
 }
 
 /// The files.
-pub(super) fn output(args: &VllmArgs, environment: &Environment) -> Result<OutputSpec, CliError> {
+pub(super) fn output(
+    args: &VllmArgs,
+    given: &Given,
+    environment: &Environment,
+) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();
     output.run_log = args.run.run_log(&args.target.backend, environment.now())?;
     output.steady_state_file = args.run.steady_state_output_file.as_ref().map(Into::into);
+    output.vllm = files::files(args, given, environment)?;
     Ok(output)
 }
 

@@ -16,7 +16,6 @@ pub(super) fn check(args: &VllmArgs, given: &Given) -> Result<(), CliError> {
 
 /// Flags of which nothing is built.
 const NOT_BUILT: &[&str] = &[
-    "--append-result",
     "--asr-max-audio-len-sec",
     "--asr-min-audio-len-sec",
     "--bfcl-categories",
@@ -31,18 +30,12 @@ const NOT_BUILT: &[&str] = &[
     "--hf-subset",
     "--no-stream",
     "--plot-dataset-stats",
-    "--plot-timeline",
     "--probe-request-rate",
     "--random-mm-base-items-per-request",
     "--random-mm-bucket-config",
     "--random-mm-limit-mm-per-prompt",
     "--random-mm-num-mm-items-range-ratio",
-    "--result-dir",
-    "--result-filename",
-    "--save-detailed",
-    "--save-result",
     "--skip-tokenizer-init",
-    "--timeline-itl-thresholds",
     "--tokenizer-mode",
 ];
 

@@ -6,6 +6,7 @@
 use servemark_backends::VllmDialect;
 
 use super::args::VllmArgs;
+use super::files;
 use super::load::is_self_timed;
 use super::wire::dialect;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
@@ -217,6 +218,24 @@ const SCOPES: &[Scope<InUse>] = &[
         flags: &["--host", "--port"],
         in_use: |args| args.target.base_url.is_none(),
         when: "with --base-url",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--save-detailed"],
+        in_use: |args| args.output.save_result || args.output.append_result,
+        when: "without --save-result or --append-result",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--result-dir", "--result-filename"],
+        in_use: |args| files::are_wanted(&args.output),
+        when: "without --save-result, --append-result or --plot-timeline",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--timeline-itl-thresholds"],
+        in_use: |args| args.output.plot_timeline,
+        when: "without --plot-timeline",
         owner: Owner::Peer,
     },
 ];

@@ -28,12 +28,17 @@ pub(super) fn dialect(args: &VllmArgs) -> Result<VllmDialect, CliError> {
 fn common(args: &VllmArgs, dialect: VllmDialect) -> Result<CommonSpec, CliError> {
     let model = model(args);
     let mut common = CommonSpec::new(model.served_name.or(model.name).unwrap_or_default());
-    common.ignore_eos = args.request.ignore_eos || goes_on(args, dialect);
+    common.ignore_eos = ignores_eos(args, dialect);
     if dialect.generates() {
         common.extra_body = sampling(&args.request)?;
     }
     common.extra_body.extend(extra_body(&args.request)?);
     Ok(common)
+}
+
+/// Whether the model is to go on to the length asked for.
+pub(super) fn ignores_eos(args: &VllmArgs, dialect: VllmDialect) -> bool {
+    args.request.ignore_eos || goes_on(args, dialect)
 }
 
 /// Random text has no end, and a trace says how long its answers were.

@@ -9,6 +9,7 @@ use super::audit::audit;
 use super::latencies::latencies;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
+use super::server_work::server_work;
 use super::sessions::sessions;
 use super::style::{NativeStyle, one_line, unit};
 use super::truth::truth;
@@ -31,6 +32,7 @@ impl ReportFormat for NativeTable {
         throughput(&mut table, metrics, generates);
         tokens(&mut table, &metrics.tokens, generates);
         accept_length(&mut table, metrics.accept_length);
+        server_work(&mut table, &metrics.server_work);
         latencies(&mut table, metrics, generates);
         if let Some(sessions) = &metrics.sessions {
             self::sessions(&mut table, sessions);

@@ -1,9 +1,10 @@
 //! What the server says of a run, and what it says of its whole life.
 
 use serde_json::Value;
+use servemark_backends::vllm_counters;
 use servemark_core::{
-    Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
-    Stamp, Usage,
+    CountedWork, Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog,
+    Sample, Sink, Stamp, Usage,
 };
 use servemark_metrics::{Audit, ConcurrencyRatio, MetricPolicy, Metrics};
 use servemark_report::{Layout, NativeTable, Report, SglangOptions};
@@ -60,6 +61,34 @@ fn sglangs_table_shows_the_servers_average() {
     let format = Layout::Sglang(SglangOptions::default()).table();
     let table = written(&*format, &Report::new(&log, &metrics, &Audit::of(&log)));
     assert_eq!(line(&table, "Accept length:").split_whitespace().next_back(), Some("1.25"));
+}
+
+#[test]
+fn our_table_tells_what_the_server_counted() {
+    let metrics = [
+        "vllm:prefix_cache_queries_total 100\nvllm:prefix_cache_hits_total 10\n\
+         vllm:spec_decode_num_drafts_total 1\nvllm:spec_decode_num_draft_tokens_total 4\n\
+         vllm:spec_decode_num_accepted_tokens_total 2\n",
+        "vllm:prefix_cache_queries_total 300\nvllm:prefix_cache_hits_total 85\n\
+         vllm:spec_decode_num_drafts_total 11\nvllm:spec_decode_num_draft_tokens_total 44\n\
+         vllm:spec_decode_num_accepted_tokens_total 27\n\
+         vllm:spec_decode_num_accepted_tokens_per_pos_total{position=\"0\"} 9\n\
+         vllm:spec_decode_num_accepted_tokens_per_pos_total{position=\"1\"} 5\n",
+    ];
+    let log = log([None; 3]);
+    let mut footer = log.footer().cloned().unwrap();
+    let [before, after] = metrics.map(vllm_counters);
+    footer.server_counters = Some(CountedWork::new(before, after));
+    let table = native(&RunLog::new(log.header().clone(), log.records().to_vec(), Some(footer)));
+    let counted =
+        &table[table.find("By the server").unwrap()..table.find("Service times").unwrap()];
+    insta::assert_snapshot!(counted, @"
+    By the server's counters, before and after
+      prefix cache      37.5 % of 200 prompt tokens (75)
+      tokens per step   3.50 (10 drafts)
+      accepted          62.5 % of 40 guessed tokens (25)
+        by position     90.0 %, 50.0 %
+    ");
 }
 
 #[test]

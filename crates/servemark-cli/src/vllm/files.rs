@@ -1,0 +1,66 @@
+//! The files that vLLM's client leaves behind.
+
+use servemark_plan::{SaveMode, VllmFiles};
+
+use super::args::{OutputArgs, VllmArgs};
+use super::namespace::namespace;
+use crate::argparse::Given;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::python;
+
+/// The files, if there are to be any.
+pub(super) fn files(
+    args: &VllmArgs,
+    given: &Given,
+    environment: &Environment,
+) -> Result<Option<VllmFiles>, CliError> {
+    let output = &args.output;
+    if !are_wanted(output) {
+        return Ok(None);
+    }
+    let mut files = VllmFiles::default();
+    files.folder = said(output.result_dir.as_ref()).map(Into::into);
+    files.name = said(output.result_filename.as_ref()).cloned();
+    files.label.clone_from(&output.label);
+    files.save = save_mode(output);
+    files.details = output.save_detailed;
+    files.timeline = output.plot_timeline.then(|| thresholds(output)).transpose()?;
+    files.utc_offset_s = environment.now().utc_offset_s;
+    if environment.variable("SAVE_TO_PYTORCH_BENCHMARK_FORMAT").is_some() {
+        files.pytorch = namespace(args, given);
+    }
+    Ok(Some(files))
+}
+
+/// Whether any file is asked for by which the others are named.
+pub(super) fn are_wanted(output: &OutputArgs) -> bool {
+    save_mode(output).is_some() || output.plot_timeline
+}
+
+/// Appending wins, as with vLLM.
+fn save_mode(output: &OutputArgs) -> Option<SaveMode> {
+    match (output.append_result, output.save_result) {
+        (true, _) => Some(SaveMode::Append),
+        (_, true) => Some(SaveMode::Replace),
+        _ => None,
+    }
+}
+
+/// An empty text is none, as with vLLM.
+fn said(text: Option<&String>) -> Option<&String> {
+    text.filter(|text| !text.is_empty())
+}
+
+fn thresholds(output: &OutputArgs) -> Result<[f64; 2], CliError> {
+    let refused = |why| CliError::Peer(format!("Invalid --timeline-itl-thresholds format: {why}"));
+    let numbers = output.timeline_itl_thresholds.split(',').map(|text| {
+        let shown = python::repr(text.trim());
+        python::float(text)
+            .map_err(|_| refused(format!("could not convert string to float: {shown}")))
+    });
+    let numbers = numbers.collect::<Result<Vec<f64>, _>>()?;
+    let count = numbers.len();
+    let two = || refused(format!("Expected 2 ITL threshold values, got {count}"));
+    numbers.try_into().map_err(|_| two())
+}

@@ -1,0 +1,99 @@
+//! The flags by their names in Python, as vLLM repeats them in its records for `PyTorch`'s database.
+
+use clap::{ArgAction, ArgMatches};
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+
+use super::args::VllmArgs;
+use super::buckets::Buckets;
+use super::names::PEER;
+use super::{load, wire};
+use crate::argparse::Given;
+use crate::python;
+
+/// Every flag of the peer with its value, in the peer's order; those that its client changes before
+/// it starts are what it makes of them. Of headers, which may hold a key, only that there are some.
+pub(super) fn namespace(args: &VllmArgs, given: &Given) -> Option<JsonObject> {
+    let (_, matches): (VllmArgs, ArgMatches) = given.typed("vllm bench serve").ok()?;
+    let mut space = JsonObject::new();
+    for flag in PEER.iter().filter(|flag| !["--help", "--no-self-timed"].contains(flag)) {
+        let name = flag.trim_start_matches('-').replace('-', "_");
+        let value = value(given, &matches, &name);
+        space.insert(name, value);
+    }
+    change(&mut space, args);
+    Some(space)
+}
+
+/// What vLLM changes.
+fn change(space: &mut JsonObject, args: &VllmArgs) {
+    if args.target.header.is_some() {
+        space["header"] = json!("***");
+    }
+    if let Some(length) = args.dataset.input_len {
+        space["random_input_len"] = json!(length);
+    }
+    if let Some(length) = args.dataset.output_len {
+        for name in OUTPUT_LENGTHS {
+            space[name] = json!(length);
+        }
+    }
+    let ratio = &args.random.random_range_ratio;
+    let number = python::float(ratio).map(|ratio| json!(ratio));
+    space["random_range_ratio"] =
+        number.or_else(|_| serde_json::from_str(ratio)).unwrap_or_else(|_| json!(ratio));
+    space["self_timed"] = json!(load::is_self_timed(args));
+    if let Ok(dialect) = wire::dialect(args) {
+        space["ignore_eos"] = json!(wire::ignores_eos(args, dialect));
+    }
+}
+
+fn value(given: &Given, matches: &ArgMatches, id: &str) -> Value {
+    let Some(arg) = given.command.get_arguments().find(|arg| arg.get_id() == id) else {
+        return Value::Null;
+    };
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return json!(matches.get_flag(id));
+    }
+    let is_list = arg.get_num_args().is_some_and(|count| count.max_values() > 1);
+    let values = numbers(matches, id).or_else(|| others(matches, id)).unwrap_or_default();
+    match (is_list, values.as_slice()) {
+        (_, []) => Value::Null,
+        (true, _) => Value::Array(values),
+        (false, [value, ..]) => value.clone(),
+    }
+}
+
+fn numbers(matches: &ArgMatches, id: &str) -> Option<Vec<Value>> {
+    if let Ok(whole) = matches.try_get_many::<i64>(id) {
+        return whole.map(|numbers| numbers.map(|number| json!(number)).collect());
+    }
+    let float = |number: &f64| {
+        if number.is_finite() { json!(number) } else { json!(servemark_pyjson::repr(*number)) }
+    };
+    matches.try_get_many::<f64>(id).ok()?.map(|numbers| numbers.map(float).collect())
+}
+
+fn others(matches: &ArgMatches, id: &str) -> Option<Vec<Value>> {
+    if let Ok(Some(texts)) = matches.try_get_many::<String>(id) {
+        return Some(texts.map(|text| json!(text)).collect());
+    }
+    if let Ok(Some(documents)) = matches.try_get_many::<Value>(id) {
+        return Some(documents.cloned().collect());
+    }
+    let Buckets(buckets) = matches.try_get_one::<Buckets>(id).ok()??;
+    let named = |([height, width, frames], share): &([i64; 3], f64)| {
+        (format!("({height}, {width}, {frames})"), json!(share))
+    };
+    Some(vec![Value::Object(buckets.iter().map(named).collect())])
+}
+
+/// The flags that `--output-len` stands for.
+const OUTPUT_LENGTHS: [&str; 6] = [
+    "custom_output_len",
+    "hf_output_len",
+    "prefix_repetition_output_len",
+    "random_output_len",
+    "sharegpt_output_len",
+    "spec_bench_output_len",
+];

@@ -1,0 +1,34 @@
+//! What vLLM's records for `PyTorch`'s database repeat of a command line.
+
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::mirror::recorded;
+use crate::vllm::parse;
+
+/// The flags in the plan of a command line for which such records are asked.
+fn ours(argv: &[String]) -> Value {
+    let environment = Environment::default().with_variable("SAVE_TO_PYTORCH_BENCHMARK_FORMAT", "1");
+    let parsed = parse("vllm bench serve", argv.iter().map(Into::into), &environment).unwrap();
+    parsed.plan.output.vllm.unwrap().pytorch.unwrap().into()
+}
+
+#[test]
+fn flags_are_repeated_as_vllm_repeats_them() {
+    for name in ["pytorch.json", "pytorch_eager.json"] {
+        let recorded = recorded("vllm/results", name);
+        let argv: Vec<String> = serde_json::from_value(recorded["argv"].clone()).unwrap();
+        let file = recorded["files"].as_object().unwrap().iter();
+        let (_, text) = file.into_iter().find(|(name, _)| name.ends_with("pytorch.json")).unwrap();
+        let records: Value = serde_json::from_str(text.as_str().unwrap()).unwrap();
+        let theirs = &records[0]["benchmark"]["extra_info"]["args"];
+        let (ours, mut theirs) = (ours(&argv), theirs.as_object().unwrap().clone());
+        theirs.shift_remove("tensor_parallel_size");
+        // A default that is whole there though the flag takes a float, and one that each process
+        // draws.
+        theirs["timed_trace_sec_multiplier"] = 1.0.into();
+        theirs["request_id_prefix"] = ours["request_id_prefix"].clone();
+        assert_eq!(ours.as_object(), Some(&theirs), "{name}");
+        assert!(ours.as_object().unwrap().keys().eq(theirs.keys()), "{name}");
+    }
+}
