@@ -9,7 +9,7 @@ use servemark::metrics::{Audit, Verdict};
 use servemark::mock::MockSpec;
 
 use super::hog::Hog;
-use super::machine::pin;
+use super::machine::{pin, pin_to};
 use super::noise::NoiseMeter;
 use super::server::{Account, Server};
 use super::{Cores, Noise, Places};
@@ -104,6 +104,18 @@ impl Bed<'_> {
     ) -> anyhow::Result<T> {
         let Some(Cores { server, reader }) = self.cores else { return work() };
         pin(server)?;
+        let done = work();
+        pin(reader)?;
+        done
+    }
+
+    /// Does something on the client's core and the server's.
+    pub(super) fn on_both_cores<T>(
+        &self,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let Some(Cores { server, reader }) = self.cores else { return work() };
+        pin_to(&[server, reader])?;
         let done = work();
         pin(reader)?;
         done

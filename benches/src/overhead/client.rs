@@ -20,7 +20,7 @@ use crate::streams::backend;
 pub(super) struct Client {
     runtime: Runtime,
     clock: MonotonicClock,
-    transport: Transport,
+    transport: HttpTransport<WireBackend>,
     connections: usize,
 }
 
@@ -39,9 +39,14 @@ impl Client {
         let mut spec = TargetSpec::new(url.parse()?);
         spec.http1_stack = stack;
         let target = Target::new(&spec, Credentials::new())?;
-        let transport = Arc::new(HttpTransport::new(target, backend(route), clock));
+        let transport = HttpTransport::new(target, backend(route), clock);
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(Self { runtime, clock, transport, connections })
+    }
+
+    /// The same, whose requests another thread writes at their instant.
+    pub(super) fn precise(self) -> anyhow::Result<Self> {
+        Ok(Self { transport: self.transport.with_precise_send()?, ..self })
     }
 
     pub(super) fn run(
@@ -52,11 +57,22 @@ impl Client {
     ) -> anyhow::Result<Seen> {
         let shards = load.shards.unwrap_or(NonZeroUsize::MIN);
         let first = self.connections.div_ceil(shards.get());
-        self.runtime.block_on(self.transport.preconnect(first))?;
+        let Self { runtime, clock, transport, connections } = self;
+        runtime.block_on(transport.preconnect(first))?;
         let sessions: Arc<[Session]> = samples.into_iter().map(Session::from).collect();
-        self.runtime.block_on(self.measure(load, &sessions, schedule))
+        let ready = Ready { clock, transport: Arc::new(transport), connections };
+        runtime.block_on(ready.measure(load, &sessions, schedule))
     }
+}
 
+/// A client whose connections are open.
+struct Ready {
+    clock: MonotonicClock,
+    transport: Transport,
+    connections: usize,
+}
+
+impl Ready {
     async fn measure(
         &self,
         load: &LoadSpec,

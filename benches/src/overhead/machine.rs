@@ -52,9 +52,17 @@ impl Cores {
 
 /// Keeps the calling thread, and those it starts from now on, on one core.
 pub(crate) fn pin(core: usize) -> anyhow::Result<()> {
+    pin_to(&[core])
+}
+
+/// The same for any of several cores.
+pub(crate) fn pin_to(cores: &[usize]) -> anyhow::Result<()> {
     let mut only = CpuSet::new();
-    only.set(core);
-    sched_setaffinity(None, &only).with_context(|| format!("cannot pin a thread to core {core}"))
+    for core in cores {
+        only.set(*core);
+    }
+    sched_setaffinity(None, &only)
+        .with_context(|| format!("cannot pin a thread to cores {cores:?}"))
 }
 
 fn allowed() -> Vec<usize> {

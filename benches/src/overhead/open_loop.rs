@@ -31,6 +31,9 @@ pub struct OpenLoad {
     pub requests: usize,
     /// How many threads of ours send them.
     pub shards: NonZeroUsize,
+    /// Whether another thread watches the clock and writes them.
+    #[serde(default)]
+    pub precise: bool,
 }
 
 /// What came of one run of a Poisson process.
@@ -58,7 +61,12 @@ impl OpenLoad {
     /// A process of this rate that lasts so long.
     pub fn new(per_second: u32, lasts: Duration) -> Self {
         let requests = lasts.as_millis() as usize * per_second as usize / 1000;
-        Self { per_second: f64::from(per_second), requests, shards: NonZeroUsize::MIN }
+        Self {
+            per_second: f64::from(per_second),
+            requests,
+            shards: NonZeroUsize::MIN,
+            precise: false,
+        }
     }
 
     /// The same, sent by so many threads.
@@ -67,10 +75,19 @@ impl OpenLoad {
         Self { shards, ..self }
     }
 
+    /// The same, each written at its instant by a thread that watches the clock. It needs a core of
+    /// its own: the client has the server's, too, which then sleeps while nothing is due.
+    #[must_use]
+    pub fn sent_precisely(self) -> Self {
+        Self { precise: true, ..self }
+    }
+
     pub(super) fn title(&self) -> String {
+        let title = format!("Poisson, {}/s", self.per_second);
         match self.shards.get() {
-            1 => format!("Poisson, {}/s", self.per_second),
-            shards => format!("Poisson, {}/s, {shards} shards", self.per_second),
+            _ if self.precise => format!("{title}, --precise-send"),
+            1 => title,
+            shards => format!("{title}, {shards} shards"),
         }
     }
 
@@ -112,9 +129,11 @@ impl Experiment for OpenLoad {
     type Figures = OpenFigures;
 
     fn name(&self) -> String {
+        let name = format!("poisson-{}", self.per_second);
         match self.shards.get() {
-            1 => format!("poisson-{}", self.per_second),
-            shards => format!("poisson-{}-shards-{shards}", self.per_second),
+            _ if self.precise => format!("{name}-precise"),
+            1 => name,
+            shards => format!("{name}-shards-{shards}"),
         }
     }
 
@@ -131,12 +150,13 @@ impl Experiment for OpenLoad {
     }
 
     fn workload(&self, _program: Program) -> Option<Workload> {
-        let alone = self.shards.get() == 1;
-        alone.then(|| Workload::new(self.requests, 5, 1).at_rate(self.per_second))
+        let usual = self.shards.get() == 1 && !self.precise;
+        usual.then(|| Workload::new(self.requests, 5, 1).at_rate(self.per_second))
     }
 
     fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<OpenFigures>> {
-        let mut server = bed.punctual_server(MockSpec::new(TTFT, Duration::ZERO))?;
+        let spec = MockSpec::new(TTFT, Duration::ZERO);
+        let mut server = if self.precise { bed.server(&spec)? } else { bed.punctual_server(spec)? };
         if let Reader::Program(program) = reader {
             let workload = self.workload(program).context("it cannot send this")?;
             let observed = program::observe(program, &workload, bed, &mut server)?;
@@ -148,10 +168,14 @@ impl Experiment for OpenLoad {
         let mut random = RandomState::seeded(SEED);
         let schedule = arrivals.schedule(&vec![None; self.requests], &mut random)?;
         let samples = numbered(&Sample::new("Tell me a story.", 5, 1), self.requests);
-        let client = Client::new(reader, server.url(), CONNECTIONS)?;
         let mut load = LoadSpec::new(arrivals);
-        load.shards = Some(self.shards);
-        let observed = observe(&mut server, || client.run(&load, samples, &schedule))?;
+        (load.shards, load.precise_send) = (Some(self.shards), self.precise);
+        let send = || {
+            let client = Client::new(reader, server.url(), CONNECTIONS)?;
+            let client = if self.precise { client.precise()? } else { client };
+            observe(&mut server, || client.run(&load, samples, &schedule))
+        };
+        let observed = if self.precise { bed.on_both_cores(send)? } else { send()? };
         let verdict = observed.seen.verdict();
         let figures = OpenFigures { verdict, ..self.figures_of(&observed.seen.records)? };
         Ok(Run { figures, noise: observed.noise })

@@ -110,7 +110,7 @@ impl Options {
     pub(super) fn open_loops(&self) -> Vec<OpenLoad> {
         let one = [500, 5000].map(|per_second| OpenLoad::new(per_second, self.open_loop));
         let two = one.map(|load| load.with_shards(NonZeroUsize::MIN.saturating_add(1)));
-        [one, two].concat()
+        [one, two, one.map(OpenLoad::sent_precisely)].concat()
     }
 
     /// The largest number of streams up to a thousand, else the smallest.
@@ -256,9 +256,16 @@ mod tests {
         assert_eq!(chosen("--only burst-64,hog-1000"), ["burst-64", "hog-1000"]);
         assert_eq!(
             chosen("--only poisson"),
-            ["poisson-500", "poisson-5000", "poisson-500-shards-2", "poisson-5000-shards-2"]
+            [
+                "poisson-500",
+                "poisson-5000",
+                "poisson-500-shards-2",
+                "poisson-5000-shards-2",
+                "poisson-500-precise",
+                "poisson-5000-precise"
+            ]
         );
-        assert_eq!(chosen("").len(), 19);
+        assert_eq!(chosen("").len(), 21);
     }
 
     #[test]
