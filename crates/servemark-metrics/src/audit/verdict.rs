@@ -143,10 +143,12 @@ fn user_clock(audit: &Audit) -> Option<String> {
 }
 
 fn bound(audit: &Audit) -> Option<String> {
-    let is_bound = audit.reading.answered_by_kernel_bound > 0;
-    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_bound)?.in_words();
-    (share >= limits::LAG)
-        .then(|| format!("{lag}, and on HTTP/2 the kernel's stamps are an upper bound"))
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_bound(audit))?.in_words();
+    (share >= limits::LAG).then(|| format!("{lag}{BOUND}"))
+}
+
+fn is_bound(audit: &Audit) -> bool {
+    audit.reading.answered_by_kernel_bound > 0
 }
 
 fn steal(audit: &Audit) -> Option<String> {
@@ -167,8 +169,7 @@ fn little(audit: &Audit) -> Option<String> {
 }
 
 fn lagging(audit: &Audit) -> Option<String> {
-    let is_exact = audit.reading.answered_by_kernel_bound == 0;
-    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_exact)?.in_words();
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| !is_bound(audit))?.in_words();
     // The stamp of pieces that lay unread is that of the last: the first lay longer.
     let cure = match shared(audit) {
         None => ", and the kernel's stamps took it out",
@@ -178,8 +179,11 @@ fn lagging(audit: &Audit) -> Option<String> {
 }
 
 fn prompt(audit: &Audit) -> Option<String> {
-    Lag::of(&audit.reading).map(|lag| lag.in_words().1)
+    let (_, lag) = Lag::of(&audit.reading)?.in_words();
+    Some(if is_bound(audit) { lag + BOUND } else { lag })
 }
+
+const BOUND: &str = ", and on HTTP/2 the kernel's stamps are an upper bound";
 
 /// The client's lag and what it is held against.
 struct Lag {

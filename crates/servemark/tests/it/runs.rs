@@ -7,15 +7,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route};
+use servemark::client::TargetSpec;
 use servemark::core::{ErrorKind, NoProgress, RequestRecord, RunLog};
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
-use servemark::mock::{Fault, MockSpec};
+use servemark::mock::{Fault, MockServer, MockSpec};
 use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
 use servemark::schedule::{ArrivalSpec, Slowdown};
+use servemark::tokenizer::TokenizerSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
+
+/// The tokenizer that the simulator's own is.
+pub(crate) const TOKENIZER: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
 
 pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
@@ -193,6 +199,28 @@ fn what_is_sent_precisely_is_never_early() {
     assert_eq!(run(&plan).unwrap_err().exit_code(), ExitCode::Usage);
 }
 
+/// The thread that writes at the due instant hands the stamps of the kernel on as any other.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_sent_precisely_can_be_stamped_as_it_leaves() {
+    let server = MockServer::start(MockSpec::new(Duration::from_millis(2), Duration::ZERO));
+    let server = server.unwrap();
+    let mut plan = plan(BackendName::Sglang, &[]);
+    let mut target = TargetSpec::new(server.base_url().parse().unwrap());
+    target.send_stamps = true;
+    plan.server = ServerSpec::At(target);
+    plan.model.tokenizer = Some(TokenizerSpec::new(TOKENIZER));
+    plan.load.arrivals = ArrivalSpec::at_rate(500.0).unwrap();
+    plan.load.precise_send = true;
+    let Run { log, audit, .. } = run(&plan).unwrap();
+    for record in log.measured() {
+        assert!(record.is_success(), "{:?}", record.outcome);
+        let [sent, left, first] = [record.sent, record.left, record.first_byte].map(Option::unwrap);
+        assert!(record.scheduled <= sent && sent <= left && left <= first, "{record:?}");
+    }
+    assert_eq!(audit.network.departure.samples, 20, "{audit:?}");
+}
+
 #[test]
 fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let mut plan = plan(BackendName::Sglang, &[]);
@@ -224,7 +252,7 @@ fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
 #[test]
 fn a_server_that_is_not_there_is_named() {
     let mut plan = plan(BackendName::Sglang, &[]);
-    let nobody = servemark::client::TargetSpec::new("http://127.0.0.1:9".parse().unwrap());
+    let nobody = TargetSpec::new("http://127.0.0.1:9".parse().unwrap());
     plan.server = ServerSpec::At(nobody);
     plan.control.ready_timeout = Duration::from_millis(1);
     let error = run(&plan).unwrap_err();

@@ -33,7 +33,7 @@ fn gaps_are_told_by_both_clocks() {
 }
 
 #[test]
-fn on_http_2_a_lag_is_suspect() {
+fn on_http_2_a_lag_is_suspect_and_a_clean_run_says_what_its_stamps_are() {
     let bound = |lag: u64| {
         Run::with_each(move |request| {
             request.clock = ArrivalClock::KernelBound;
@@ -41,6 +41,7 @@ fn on_http_2_a_lag_is_suspect() {
         })
     };
     bound(99).is(Verdict::Clean, "99 us");
+    bound(99).is(Verdict::Clean, "upper bound");
     bound(100).is(Verdict::Suspect, "upper bound");
 }
 
