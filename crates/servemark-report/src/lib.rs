@@ -15,6 +15,7 @@ mod offline;
 mod pareto;
 mod plot;
 mod several;
+mod records;
 mod sglang;
 mod sweep;
 mod table;
@@ -31,6 +32,9 @@ pub use offline::{OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 pub use plot::ThroughputPlots;
 pub use several::write_several;
+pub use records::{
+    Binner, Filter, Pareto, ParetoSpec, Records, RecordsError, Relation, RelationSpec,
+};
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;

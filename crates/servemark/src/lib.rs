@@ -101,6 +101,7 @@ mod facts;
 mod files;
 mod journal;
 mod known;
+mod process;
 mod profiler;
 mod salt;
 mod score;
@@ -117,6 +118,7 @@ pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
+pub use process::{ProcessError, ServerProcess, Shown, tell_server};
 pub use score::{Scores, scoring_of, write_runs};
 pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,

@@ -33,7 +33,12 @@ impl Route {
             ("POST", "/v2/models/ensemble/generate_stream") => Self::Answer(Dialect::Triton),
             (
                 "GET" | "POST",
-                "/flush_cache" | "/reset_prefix_cache" | "/start_profile" | "/stop_profile",
+                "/flush_cache"
+                | "/reset_encoder_cache"
+                | "/reset_mm_cache"
+                | "/reset_prefix_cache"
+                | "/start_profile"
+                | "/stop_profile",
             ) => Self::Control,
             ("GET", "/health" | "/health_generate" | "/v2/health/ready") => Self::Health,
             ("GET", "/model_info" | "/get_model_info") => Self::ModelInfo,

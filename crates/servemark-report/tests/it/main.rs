@@ -11,6 +11,7 @@ mod offline;
 mod peer;
 mod plots;
 mod recorded;
+mod records;
 mod requests;
 mod server_figures;
 mod sweeps;

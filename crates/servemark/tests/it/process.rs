@@ -1,0 +1,85 @@
+//! Servers by their command: ready, ended, and never left behind.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servemark::client::BaseUrl;
+use servemark::core::NoProgress;
+use servemark::mock::{MockServer, MockSpec};
+use servemark::{ExitCode, ProcessError, RunContext, ServerProcess, Shown, tell_server};
+
+fn shell(script: &str) -> Result<ServerProcess, ProcessError> {
+    let command = ["sh", "-c", script].map(str::to_owned);
+    ServerProcess::start(&command, Shown::No, &[("GREETING", "hello")])
+}
+
+fn context() -> RunContext {
+    RunContext::new(Arc::new(NoProgress))
+}
+
+fn nobody() -> BaseUrl {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    format!("http://{free}").parse().unwrap()
+}
+
+#[test]
+fn a_server_and_what_it_has_started_end_with_their_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    // The grandchild holds the pipe open for as long as it lives.
+    let script = format!("(echo $GREETING; sleep 1000) > {} & sleep 1000", pipe.display());
+    let server = shell(&script).unwrap();
+    let mut reader = std::fs::File::open(&pipe).unwrap();
+    let mut greeting = [0; 6];
+    std::io::Read::read_exact(&mut reader, &mut greeting).unwrap();
+    assert_eq!(&greeting, b"hello\n");
+    drop(server);
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut rest).unwrap();
+    assert_eq!(rest, "", "the pipe's end is the end of who wrote to it");
+}
+
+#[test]
+fn a_server_that_ends_is_not_waited_for() {
+    let server = shell("exit 7").unwrap();
+    let long = Duration::from_secs(1000);
+    let error = server.wait_ready(&nobody(), "/health", long, &context()).unwrap_err();
+    assert_eq!(error.to_string(), "the server ended before it was ready: exit code 7");
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+}
+
+#[test]
+fn waiting_ends_when_the_user_says_so() {
+    let (server, context) = (shell("sleep 1000").unwrap(), context());
+    context.stop.escalate();
+    let long = Duration::from_secs(1000);
+    let error = server.wait_ready(&nobody(), "/health", long, &context).unwrap_err();
+    assert!(matches!(error, ProcessError::Interrupted), "{error}");
+}
+
+#[test]
+fn a_server_that_answers_is_ready_and_does_as_it_is_told() {
+    let mut spec = MockSpec::default();
+    spec.keep_requests = 10;
+    let mock = MockServer::start(spec).unwrap();
+    let (server, url) = (shell("sleep 1000").unwrap(), mock.base_url().parse().unwrap());
+    server.wait_ready(&url, "/health", Duration::from_secs(60), &context()).unwrap();
+    tell_server(&url, &["/flush_cache"]).unwrap();
+    let last = mock.requests().pop().unwrap();
+    assert_eq!((last.method.as_str(), last.path.as_str()), ("POST", "/flush_cache"));
+    assert!(tell_server(&url, &["/nowhere"]).is_err());
+}
+
+#[test]
+fn a_command_that_is_none_is_refused() {
+    let command = ["/nowhere/vllm".to_owned(), "serve".to_owned()];
+    let error = ServerProcess::start(&command, Shown::No, &[]).unwrap_err();
+    assert_eq!(error.to_string(), "cannot run /nowhere/vllm serve");
+    assert_eq!(error.exit_code(), ExitCode::Usage);
+    let ProcessError::Start { source, .. } = error else { panic!("{error}") };
+    assert_eq!(source.kind(), ErrorKind::NotFound);
+    assert!(ServerProcess::start(&[], Shown::No, &[]).is_err());
+}
