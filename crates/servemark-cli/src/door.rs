@@ -10,6 +10,7 @@ use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::vllm::sweep::SweepCommand;
 use crate::{Parsed, sglang, vllm};
 
 /// What a command line asks for.
@@ -26,6 +27,8 @@ pub enum Invocation {
     Selftest(SelftestArgs),
     /// One or more runs that embed or rank.
     Sweep(Box<Sweep>),
+    /// A sweep of vLLM's.
+    VllmSweep(Box<SweepCommand>),
 }
 
 /// Reads what follows the program's name.
@@ -152,6 +155,7 @@ Commands:
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   vllm bench serve ...                    vLLM's serving benchmark, same command line
+  vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another

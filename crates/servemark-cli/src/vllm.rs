@@ -21,6 +21,7 @@ mod refusal;
 mod scope;
 mod server;
 mod simulate;
+pub mod sweep;
 mod wire;
 
 use std::ffi::OsString;
@@ -46,6 +47,9 @@ pub(crate) fn command(
             let parsed = parse("vllm bench serve", args, environment)?;
             Ok(Invocation::Bench(Box::new(parsed)))
         }
+        [bench, sweep] if bench == "bench" && sweep == "sweep" => {
+            Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?)))
+        }
         [bench, help] if bench == "bench" && ["-h", "--help"].contains(&help.as_str()) => {
             Err(UsageError::help(HELP))
         }
@@ -67,8 +71,9 @@ usage: servemark vllm bench COMMAND [OPTIONS]
 
 Commands:
   serve  Benchmark a running server
+  sweep  Measure servers in several settings, and plot what was found
 
-Not built yet: throughput, latency, sweep, startup, mm-processor, forward.
+Not built yet: throughput, latency, startup, mm-processor, forward.
 ";
 
 /// Reads the command line of `vllm bench serve`, without the program's name.

@@ -120,6 +120,7 @@ impl Operator {
         !matches!(self, Self::Equal | Self::NotEqual)
     }
 
+    #[expect(clippy::float_cmp, reason = "what is asked for is the very number")]
     fn holds(self, value: f64, target: f64) -> bool {
         match self {
             Self::Equal => value == target,

@@ -147,7 +147,7 @@ impl Relation<'_> {
         let point = |run: &&JsonObject| Some((at(run, &self.spec.x)?, at(run, &self.spec.y)?));
         let mut points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let same = points.chunk_by(|one, other| one.0 == other.0);
+        let same = points.chunk_by(|one, other| one.0.total_cmp(&other.0).is_eq());
         same.map(|group| {
             let values: Vec<f64> = group.iter().map(|(_, y)| *y).collect();
             let mean = values.iter().sum::<f64>() / values.len() as f64;

@@ -1,0 +1,269 @@
+//! The dialect of vLLM 0.33.0's sweeps (`vllm bench sweep …`).
+//!
+//! A command line becomes a [`SweepCommand`]: what is to be run or plotted, with every text in it
+//! understood. Files are named and not read: whoever runs the sweep reads them, and gives their text
+//! to [`combinations`].
+
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod args;
+mod commands;
+mod names;
+mod parameters;
+mod shell;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{CommandFactory, FromArgMatches};
+use servemark_report::{ParetoSpec, RelationSpec};
+
+use self::args::{ParetoArgs, PlotArgs, ServeArgs, StartupArgs, WorkloadArgs};
+pub use self::names::{file_name, folder_name, with_output};
+pub use self::parameters::{Combination, combinations};
+use crate::argparse::{Flexible, Given, texts};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+
+/// What a sweep's command line asks for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SweepCommand {
+    /// Plot one result over another.
+    Plot(PlotSweep),
+    /// Plot the Pareto frontier.
+    PlotPareto(ParetoSweep),
+    /// Measure a server in several settings.
+    Serve(ServeSweep),
+    /// Measure starts of a server in several settings.
+    Startup(StartupSweep),
+}
+
+/// Where a sweep's results are, and whether they are made.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Experiment {
+    /// The folder of its results.
+    pub folder: PathBuf,
+    /// Whether only what would be run is told.
+    pub dry_run: bool,
+    /// Whether it was begun before.
+    pub resume: bool,
+    /// How often each combination is measured.
+    pub runs: u32,
+    /// Whether what commands print is seen.
+    pub shows_output: bool,
+}
+
+/// A server in several settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServeSweep {
+    /// Where the results are.
+    pub experiment: Experiment,
+    /// What runs the server.
+    pub serve: Vec<String>,
+    /// What measures it.
+    pub bench: Vec<String>,
+    /// What is run after each measurement, instead of emptying the server's caches.
+    pub after_bench: Option<Vec<String>>,
+    /// How long the server may take to be ready.
+    pub patience: Duration,
+    /// The file of the server's parameters.
+    pub serve_parameters: Option<PathBuf>,
+    /// The file of the benchmark's parameters.
+    pub bench_parameters: Option<PathBuf>,
+    /// Which parameters of the server and of the benchmark must be equal.
+    pub links: Vec<(String, String)>,
+    /// How many prompts a run has that is not measured, if there is one before each combination.
+    pub warmup_prompts: Option<u64>,
+    /// Whether a run that fails is left out.
+    pub continues: bool,
+    /// The levels of load that are looked for, if that is asked.
+    pub workload: Option<Workload>,
+}
+
+/// Levels of load between one request at a time and all at once.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Workload {
+    /// What is changed from level to level.
+    pub variable: WorkloadVariable,
+    /// How many levels there are, the two ends among them.
+    pub levels: usize,
+}
+
+/// What is changed from level to level. Closed: these are the peer's two.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WorkloadVariable {
+    /// How many requests are in flight.
+    MaxConcurrency,
+    /// How many arrive in a second.
+    RequestRate,
+}
+
+impl WorkloadVariable {
+    /// Its name as a parameter.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MaxConcurrency => "max_concurrency",
+            Self::RequestRate => "request_rate",
+        }
+    }
+}
+
+/// Starts of a server in several settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StartupSweep {
+    /// Where the results are.
+    pub experiment: Experiment,
+    /// What measures a start.
+    pub command: Vec<String>,
+    /// The file of the server's parameters.
+    pub serve_parameters: Option<PathBuf>,
+    /// The file of the command's own parameters.
+    pub startup_parameters: Option<PathBuf>,
+    /// Whether parameters that the command does not know are refused.
+    pub is_strict: bool,
+}
+
+/// Figures of an experiment's results.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PlotSweep {
+    /// The folder of the experiment.
+    pub folder: PathBuf,
+    /// The folder of the figures.
+    pub figures: PathBuf,
+    /// What they are called.
+    pub name: String,
+    /// What is plotted.
+    pub spec: RelationSpec,
+    /// How many dots an inch has.
+    pub dots_per_inch: u32,
+    /// Whether only what would be drawn is told.
+    pub dry_run: bool,
+}
+
+/// The Pareto frontier of an experiment's results.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ParetoSweep {
+    /// The folder of the experiment.
+    pub folder: PathBuf,
+    /// What is plotted.
+    pub spec: ParetoSpec,
+    /// Whether only what would be drawn is told.
+    pub dry_run: bool,
+}
+
+/// Reads what follows `vllm bench sweep`.
+///
+/// ```
+/// use servemark_cli::Environment;
+/// use servemark_cli::vllm::sweep::{self, SweepCommand};
+///
+/// let args = ["plot", "results/today", "--var-y", "p99_ttft_ms", "--filter-by", "tp==2"];
+/// let command = sweep::parse(args.map(Into::into), &Environment::default())?;
+/// let SweepCommand::Plot(plot) = command else { panic!("it is no plot") };
+/// assert_eq!(plot.spec.y, "p99_ttft_ms");
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<SweepCommand, UsageError> {
+    let mut args = args.into_iter();
+    let kind = args.next().unwrap_or_default().to_string_lossy().into_owned();
+    let program = format!("vllm bench sweep {kind}");
+    let refuse = |error| UsageError::refused(&program, error);
+    let (built, given) = match kind.as_str() {
+        "plot" => {
+            let (args, given) = read::<PlotArgs>(&program, args)?;
+            (args.command(positional(&given)).map(SweepCommand::Plot), given)
+        }
+        "plot_pareto" => {
+            let (args, given) = read::<ParetoArgs>(&program, args)?;
+            (args.command(positional(&given)).map(SweepCommand::PlotPareto), given)
+        }
+        "serve" => {
+            let (args, given) = read::<ServeArgs>(&program, args)?;
+            (args.serve.command(None, environment).map(SweepCommand::Serve), given)
+        }
+        "serve_workload" => {
+            let (args, given) = read::<WorkloadArgs>(&program, args)?;
+            (args.command(environment).map(SweepCommand::Serve), given)
+        }
+        "startup" => {
+            let (args, given) = read::<StartupArgs>(&program, args)?;
+            (args.command(environment).map(SweepCommand::Startup), given)
+        }
+        "" | "-h" | "--help" => return Err(UsageError::help(HELP)),
+        _ => {
+            let given = format!("vllm bench sweep {kind}");
+            return Err(UsageError::refused("servemark vllm", CliError::UnknownCommand { given }));
+        }
+    };
+    let taken = usize::from(kind.starts_with("plot"));
+    let leftovers: Vec<&str> =
+        given.reading.leftovers.iter().skip(taken).map(String::as_str).collect();
+    if !leftovers.is_empty() {
+        return Err(refuse(CliError::Unrecognized(leftovers.join(" "))));
+    }
+    built.map_err(refuse)
+}
+
+/// The folder, which no flag takes.
+fn positional(given: &Given) -> Option<PathBuf> {
+    given.reading.leftovers.first().map(PathBuf::from)
+}
+
+fn read<T: CommandFactory + FromArgMatches>(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+) -> Result<(T, Given), UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let args = texts(args).map_err(refuse)?.iter().map(|arg| spelled_out(arg)).collect();
+    let flexible = Flexible::take_back(args).map_err(refuse)?;
+    let mut command = flexible.searched(T::command().bin_name(program));
+    command.build();
+    let peer: Vec<String> =
+        command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    let peer: Vec<&str> = peer.iter().map(String::as_str).collect();
+    let given = Given::read(command, &peer, &[], &flexible.args).map_err(refuse)?;
+    let (args, _) = given.typed(program)?;
+    Ok((args, given))
+}
+
+/// `-o PATH`, `-oPATH` and `-o=PATH` are `--output-dir`; `-e` likewise.
+fn spelled_out(arg: &str) -> String {
+    for (short, long) in SHORT {
+        match arg.strip_prefix(short) {
+            Some("") => return long.to_owned(),
+            Some(value) => {
+                return format!("{long}={}", value.strip_prefix('=').unwrap_or(value));
+            }
+            None => {}
+        }
+    }
+    arg.to_owned()
+}
+
+const SHORT: [(&str, &str); 2] = [("-o", "--output-dir"), ("-e", "--experiment-name")];
+
+const HELP: &str = "\
+vLLM's sweeps, same command lines.
+
+usage: servemark vllm bench sweep COMMAND [OPTIONS]
+
+Commands:
+  serve           Measure a server in several settings, each started by its command
+  serve_workload  Find how latency and throughput trade
+  startup         Measure how long a server takes to start, in several settings
+  plot            Plot one result of a sweep over another
+  plot_pareto     Plot what a user gets over what a GPU gives
+";
+
+#[cfg(test)]
+mod tests;

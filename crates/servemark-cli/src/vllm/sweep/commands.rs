@@ -1,0 +1,184 @@
+//! Flags, understood.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_report::chart::Scale;
+use servemark_report::{Binner, Filter, ParetoSpec, RelationSpec};
+
+use super::args::{ParetoArgs, PlotArgs, ServeFlags, StartupArgs, WorkloadArgs};
+use super::{
+    Experiment, ParetoSweep, PlotSweep, ServeSweep, StartupSweep, Workload, WorkloadVariable, shell,
+};
+use crate::environment::Environment;
+use crate::error::CliError;
+
+impl ServeFlags {
+    pub(super) fn command(
+        self,
+        workload: Option<Workload>,
+        environment: &Environment,
+    ) -> Result<ServeSweep, CliError> {
+        let missing = [("--serve-cmd", &self.serve_cmd), ("--bench-cmd", &self.bench_cmd)];
+        refuse_missing(missing.map(|(flag, given)| (flag, given.is_some())))?;
+        let words = |flag, line: &Option<String>| split(flag, line.as_deref().unwrap_or_default());
+        let after_bench = words("--after-bench-cmd", &self.after_bench_cmd)?;
+        Ok(ServeSweep {
+            serve: words("--serve-cmd", &self.serve_cmd)?,
+            bench: words("--bench-cmd", &self.bench_cmd)?,
+            after_bench: (!after_bench.is_empty()).then_some(after_bench),
+            patience: Duration::from_secs(self.server_ready_timeout.try_into().unwrap_or(0)),
+            links: links(&self.link_vars)?,
+            warmup_prompts: warmup(self.warmup_num_prompts)?,
+            continues: self.continue_on_error,
+            workload,
+            experiment: Experiment {
+                folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
+                dry_run: self.dry_run,
+                resume: self.resume,
+                runs: runs(self.num_runs)?,
+                shows_output: self.show_stdout,
+            },
+            serve_parameters: file(self.serve_params),
+            bench_parameters: file(self.bench_params),
+        })
+    }
+}
+
+impl WorkloadArgs {
+    pub(super) fn command(self, environment: &Environment) -> Result<ServeSweep, CliError> {
+        let variable = match self.workload_var.as_str() {
+            "max_concurrency" => WorkloadVariable::MaxConcurrency,
+            _ => WorkloadVariable::RequestRate,
+        };
+        let few = || CliError::Together("`workload_iters` should be at least 2");
+        let levels = usize::try_from(self.workload_iters).ok().filter(|levels| *levels >= 2);
+        let levels = levels.ok_or_else(few)?;
+        self.serve.command(Some(Workload { variable, levels }), environment)
+    }
+}
+
+impl StartupArgs {
+    pub(super) fn command(self, environment: &Environment) -> Result<StartupSweep, CliError> {
+        Ok(StartupSweep {
+            command: split("--startup-cmd", &self.startup_cmd)?,
+            experiment: Experiment {
+                folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
+                dry_run: self.dry_run,
+                resume: self.resume,
+                runs: runs(self.num_runs)?,
+                shows_output: self.show_stdout,
+            },
+            serve_parameters: file(self.serve_params),
+            startup_parameters: file(self.startup_params),
+            is_strict: self.strict_params,
+        })
+    }
+}
+
+impl PlotArgs {
+    pub(super) fn command(self, folder: Option<PathBuf>) -> Result<PlotSweep, CliError> {
+        let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
+        let scale = |flag, name: Option<&str>| match name.filter(|name| !name.is_empty()) {
+            None => Ok(Scale::Linear),
+            Some(name) => name.parse::<Scale>().map_err(|why| CliError::setting(flag, why)),
+        };
+        let mut spec = RelationSpec::default();
+        spec.figure_by = names(&self.fig_by);
+        spec.row_by = names(&self.row_by);
+        spec.column_by = names(&self.col_by);
+        spec.curve_by = names(self.curve_by.as_deref().unwrap_or_default());
+        spec.filters = Filter::list(&self.filter_by).map_err(peer)?;
+        spec.bins = Binner::list(&self.bin_by).map_err(peer)?;
+        spec.x_scale = scale("--scale-x", self.scale_x.as_deref())?;
+        spec.y_scale = scale("--scale-y", self.scale_y.as_deref())?;
+        spec.error_bars = !self.no_error_bars;
+        spec.panel = hundredths(self.fig_height)?;
+        (spec.x, spec.y) = (self.var_x, self.var_y);
+        Ok(PlotSweep {
+            figures: folder.join(&self.fig_dir),
+            folder,
+            name: self.fig_name,
+            spec,
+            dots_per_inch: dots(self.fig_dpi)?,
+            dry_run: self.dry_run,
+        })
+    }
+}
+
+impl ParetoArgs {
+    pub(super) fn command(self, folder: Option<PathBuf>) -> Result<ParetoSweep, CliError> {
+        let mut spec = ParetoSpec::default();
+        spec.users = Some(self.user_count_var).filter(|name| !name.is_empty());
+        spec.gpus = self.gpu_count_var.filter(|name| !name.is_empty());
+        spec.label_by = names(&self.label_by);
+        let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
+        Ok(ParetoSweep { folder, spec, dry_run: self.dry_run })
+    }
+}
+
+fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result<(), CliError> {
+    let missing: Vec<&str> =
+        flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(", ");
+    Err(CliError::Peer(format!("the following arguments are required: {missing}")))
+}
+
+fn split(flag: &'static str, line: &str) -> Result<Vec<String>, CliError> {
+    shell::split(line).map_err(|why| CliError::setting(flag, format!("is no command: {why}")))
+}
+
+fn folder(output_dir: &str, name: Option<&str>, environment: &Environment) -> PathBuf {
+    let now = || environment.now().digits().join("_");
+    let name = name.filter(|name| !name.is_empty()).map_or_else(now, str::to_owned);
+    Path::new(output_dir).join(name)
+}
+
+/// An empty name is no file, as with vLLM.
+fn file(name: Option<String>) -> Option<PathBuf> {
+    name.filter(|name| !name.is_empty()).map(PathBuf::from)
+}
+
+fn runs(number: i64) -> Result<u32, CliError> {
+    let runs = u32::try_from(number).ok().filter(|runs| *runs > 0);
+    runs.ok_or(CliError::Together("`num_runs` should be at least 1."))
+}
+
+fn warmup(prompts: i64) -> Result<Option<u64>, CliError> {
+    let prompts = u64::try_from(prompts)
+        .map_err(|_| CliError::Together("`warmup_num_prompts` should be at least 0."))?;
+    Ok((prompts > 0).then_some(prompts))
+}
+
+fn links(text: &str) -> Result<Vec<(String, String)>, CliError> {
+    let pair = |item: &str| match item.split('=').collect::<Vec<_>>().as_slice() {
+        [key, other] => Ok((key.trim().to_owned(), other.trim().to_owned())),
+        _ => Err(CliError::setting("--link-vars", format!("expected a=b,c=d, got {item:?}"))),
+    };
+    text.split(',').filter(|_| !text.is_empty()).map(pair).collect()
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',').filter(|_| !list.is_empty()).map(str::to_owned).collect()
+}
+
+#[expect(clippy::cast_sign_loss, reason = "it is positive")]
+fn hundredths(inches: f64) -> Result<u32, CliError> {
+    let is_drawable = (1.0..=1000.0).contains(&inches);
+    let wrong = || CliError::setting("--fig-height", "must be from 1 to 1000 inches");
+    if is_drawable { Ok((inches * 100.0).round() as u32) } else { Err(wrong()) }
+}
+
+fn dots(number: i64) -> Result<u32, CliError> {
+    let wrong = || CliError::setting("--fig-dpi", "must be from 1 to 2400 dots");
+    u32::try_from(number).ok().filter(|dots| (1..=2400).contains(dots)).ok_or_else(wrong)
+}
+
+fn peer(error: impl std::fmt::Display) -> CliError {
+    CliError::Peer(error.to_string())
+}
+
+const NO_FOLDER: &str = "the following arguments are required: EXPERIMENT_DIR";

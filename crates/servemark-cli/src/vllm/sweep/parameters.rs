@@ -1,0 +1,153 @@
+//! Combinations of parameters, and what becomes of a command by them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use servemark_core::JsonObject;
+use servemark_pyjson::{Text, literal, to_string};
+
+use crate::error::CliError;
+
+/// One combination of parameters of a command: names and values in the order of their file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Combination {
+    parameters: JsonObject,
+}
+
+/// The combinations of a file: a list of objects, or an object of them by their names.
+pub fn combinations(file: &str) -> Result<Vec<Combination>, CliError> {
+    let document: Value = serde_json::from_str(file)
+        .map_err(|error| CliError::Peer(format!("the parameters are no JSON: {error}")))?;
+    let records: Vec<Value> = match document {
+        Value::Array(records) => records,
+        Value::Object(named) => {
+            named.into_iter().map(|(name, record)| with_name(name, record)).collect()
+        }
+        _ => return Err(CliError::Together(NO_LIST)),
+    };
+    let all = records.into_iter().map(Combination::of).collect::<Result<Vec<_>, _>>()?;
+    let mut names = HashSet::new();
+    let named = all.iter().filter_map(|combination| combination.parameters.get(NAME));
+    match named.map(shown).find(|name| !names.insert(name.clone())) {
+        None => Ok(all),
+        Some(name) => Err(CliError::Peer(format!(
+            "two combinations are called {name}; every {NAME} must be another"
+        ))),
+    }
+}
+
+/// A name in the record itself wins.
+fn with_name(name: String, record: Value) -> Value {
+    let Value::Object(record) = record else { return record };
+    let mut named = JsonObject::new();
+    named.insert(NAME.to_owned(), name.into());
+    named.extend(record);
+    named.into()
+}
+
+impl Combination {
+    fn of(record: Value) -> Result<Self, CliError> {
+        match record {
+            Value::Object(parameters) => Ok(Self { parameters }),
+            other => Err(CliError::Peer(format!(
+                "each combination of parameters must be an object, not {other}"
+            ))),
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &JsonObject {
+        &self.parameters
+    }
+
+    /// The same with one more parameter, or another value of one.
+    #[must_use]
+    pub fn with(&self, key: &str, value: impl Into<Value>) -> Self {
+        let mut parameters = self.parameters.clone();
+        parameters.insert(key.to_owned(), value.into());
+        Self { parameters }
+    }
+
+    /// What it is called: its own name, else all its parameters.
+    pub fn name(&self) -> String {
+        self.parameters.get(NAME).map_or_else(|| self.text("-"), shown)
+    }
+
+    /// The parameters as text, without the name.
+    pub fn text(&self, separator: &str) -> String {
+        let parameters = self.parameters.iter().filter(|(key, _)| *key != NAME);
+        let pairs = parameters.map(|(key, value)| format!("{key}={}", shown(value)));
+        pairs.collect::<Vec<_>>().join(separator)
+    }
+
+    /// As Python shows it.
+    pub fn shown(&self) -> String {
+        literal(&Value::Object(self.parameters.clone()))
+    }
+
+    /// Whether a parameter is among them, however its words are parted.
+    pub fn has(&self, key: &str) -> bool {
+        spellings(key).iter().any(|key| self.parameters.contains_key(key))
+    }
+
+    /// Whether what a link names is the same here and there.
+    pub fn is_linked(&self, other: &Self, (key, its): &(String, String)) -> bool {
+        let here = self.parameters.get(key);
+        here.is_some() && here.map(same) == other.parameters.get(its).map(same)
+    }
+
+    /// The command with these parameters: in the place of its own, else at its end.
+    pub fn apply(&self, command: &[String]) -> Vec<String> {
+        let mut command = command.to_vec();
+        for (key, value) in self.parameters.iter().filter(|(key, _)| *key != NAME) {
+            let words = flag(key, value);
+            let spelled = spellings(key).into_iter().rev().map(|key| format!("--{key}"));
+            let mut places =
+                spelled.filter_map(|flag| command.iter().position(|word| *word == flag));
+            match places.next() {
+                Some(at) => {
+                    let end = command.len().min(at + words.len());
+                    command.splice(at..end, words);
+                }
+                None => command.extend(words),
+            }
+        }
+        command
+    }
+}
+
+/// Python takes a number for a flag, and a whole number for one with a fraction of nothing.
+fn same(value: &Value) -> Value {
+    let number = value.as_bool().map(f64::from).or_else(|| value.as_f64());
+    number.map_or_else(|| value.clone(), Value::from)
+}
+
+/// The key as it is, with underscores and with dashes; what follows a dot stays.
+fn spellings(key: &str) -> [String; 3] {
+    let (front, rest) = key.find('.').map_or((key, ""), |dot| key.split_at(dot));
+    [front.to_owned(), front.replace('-', "_"), front.replace('_', "-")].map(|front| front + rest)
+}
+
+/// The words that a parameter is on a command line.
+fn flag(key: &str, value: &Value) -> Vec<String> {
+    let named = |key: &str| format!("--{}", spellings(key)[2]);
+    match value {
+        Value::Bool(on) if key.contains('.') => vec![format!("{}={on}", named(key))],
+        Value::Bool(true) => vec![named(key)],
+        Value::Bool(false) => vec![named(&format!("no-{key}"))],
+        Value::Object(_) => {
+            vec![named(key), to_string(value, Text::Ascii).unwrap_or_default()]
+        }
+        _ => vec![named(key), shown(value)],
+    }
+}
+
+/// A value as Python's `str` has it.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| literal(value), str::to_owned)
+}
+
+/// The key of a combination's name, which is no parameter.
+const NAME: &str = "_benchmark_name";
+const NO_LIST: &str =
+    "the parameters must be a list of objects, or an object of them by their names";
