@@ -14,8 +14,8 @@ mod native;
 mod offline;
 mod pareto;
 mod plot;
-mod several;
 mod records;
+mod several;
 mod sglang;
 mod sweep;
 mod table;
@@ -31,10 +31,10 @@ pub use native::{NativeJson, NativeTable};
 pub use offline::{OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 pub use plot::ThroughputPlots;
-pub use several::write_several;
 pub use records::{
     Binner, Filter, Pareto, ParetoSpec, Records, RecordsError, Relation, RelationSpec,
 };
+pub use several::write_several;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;

@@ -12,5 +12,6 @@ mod serve;
 mod sweep;
 mod ticker;
 mod vllm;
+mod vllm_sweep;
 
 pub use entry::{bench_embedding, bench_serving, door};

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
-    CompareError, ExecuteError, ExitCode, Run, RunContext, Scores, SweepRunError, execute,
-    stop_on_ctrl_c,
+    CompareError, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, SweepRunError,
+    execute, stop_on_ctrl_c,
 };
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
@@ -22,6 +22,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Score(args) => score(&args),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
+        Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
         _ => unreachable!("every invocation is served"),
     };
     done.unwrap_or_else(|error| {
@@ -47,15 +48,34 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(None);
     }
+    let context = furnished(&context(parsed.progress)?, parsed);
+    Ok(Some(voiced(context, parsed)))
+}
+
+/// What runs are given that a person watches at this terminal, and may stop by Ctrl-C.
+pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     let live = Arc::default();
-    let screen = Screen::new(parsed.progress, Arc::clone(&live)).about(&parsed.plan);
+    let screen = Screen::new(progress, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
+    stop_on_ctrl_c(context.clone())?;
+    Ok(context)
+}
+
+/// The same with what a command line adds to it.
+pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
+    let mut context = context.clone();
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
     context.cache.clone_from(&parsed.cache);
-    stop_on_ctrl_c(context.clone())?;
-    Ok(Some(context))
+    context
+}
+
+/// The same with a screen that speaks the words of the command line's dialect.
+pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
+    let screen = Screen::new(parsed.progress, Arc::clone(&context.live)).about(&parsed.plan);
+    context.audience = Arc::new(screen);
+    context
 }
 
 fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
@@ -114,7 +134,7 @@ fn say_verdict(scores: &Scores<'_>) {
 }
 
 /// The tables come first: whatever fails after them, the numbers were shown.
-fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
+pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
@@ -148,7 +168,8 @@ fn cannot_append(what: &str, path: &Path) -> String {
 fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
     let of_sweep = error.downcast_ref::<SweepRunError>().map(SweepRunError::exit_code);
+    let of_process = error.downcast_ref::<ProcessError>().map(ProcessError::exit_code);
     let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
     let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
-    of_run.or(of_sweep).or(of_log).or(of_results).unwrap_or(ExitCode::Internal)
+    of_run.or(of_sweep).or(of_process).or(of_log).or(of_results).unwrap_or(ExitCode::Internal)
 }

@@ -181,7 +181,7 @@ impl Drop for ServerProcess {
 /// Kills a group when the pipe from here ends, which it does with this program.
 fn watch(group: Pid) -> io::Result<Child> {
     Command::new("sh")
-        .args(["-c", "read -r end; kill -9 -- \"-$1\"", "watchman"])
+        .args(["-c", "read -r end; kill -9 \"-$1\"", "watchman"])
         .arg(group.as_raw_nonzero().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -1,5 +1,8 @@
 //! The door as its user meets it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod sweeps;
 mod vllm_runs;
 
 use std::fs;

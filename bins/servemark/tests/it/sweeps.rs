@@ -1,0 +1,316 @@
+//! vLLM's sweeps as their user meets them: servers and benchmarks that are scripts, results in files.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+use servemark_mock::{MockServer, MockSpec};
+use tempfile::TempDir;
+
+use crate::{servemark, text};
+
+/// A folder with a server and a benchmark that are scripts. What the server is asked, a mock of this
+/// process answers.
+struct Stage {
+    folder: TempDir,
+    mock: MockServer,
+}
+
+/// Tells its number and stays. Whoever ends it ends a child of it, too.
+const SERVER: &str = "#!/bin/sh\nsleep 1000 &\necho $$ >> servers\nwait\n";
+
+/// Writes a result of round numbers: half as many requests in a second as are in flight, and their
+/// limit again in milliseconds. At a limit of 7 it kills who has started it, at 9 it fails.
+const BENCH: &str = r#"#!/bin/sh
+echo "$@" >> benches
+while [ $# -gt 0 ]; do
+  case $1 in
+    --result-dir) dir=$2 ;;
+    --result-filename) name=$2 ;;
+    --max-concurrency) limit=$2 ;;
+    --request-rate) rate=$2 ;;
+  esac
+  shift
+done
+echo "seen"
+[ "$limit" = 7 ] && [ ! -e spared ] && touch spared && kill -9 $PPID && exit 1
+[ "$limit" = 9 ] && exit 3
+half=$((${limit:-${rate:-2}} * 5))
+echo "{\"request_throughput\": ${half}e-1, \"mean_e2el_ms\": ${limit:-1}.5, \"output_throughput\": ${half}.0}" > "$dir/$name"
+"#;
+
+impl Stage {
+    fn set() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = MockSpec::default();
+        spec.keep_requests = 1000;
+        let stage = Self { folder, mock: MockServer::start(spec).unwrap() };
+        stage.script("vllm", SERVER);
+        stage.script("bench", BENCH);
+        stage
+    }
+
+    fn script(&self, name: &str, script: &str) {
+        let path = self.path(name);
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn parameters(&self, name: &str, parameters: &Value) {
+        fs::write(self.path(name), parameters.to_string()).unwrap();
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&fs::read(self.path(name)).expect(name)).unwrap()
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    fn serve(&self, kind: &str, more: &[&str]) -> Output {
+        let url = self.mock.base_url();
+        let port = url.rsplit(':').next().unwrap();
+        let server = format!("./vllm serve m --host 127.0.0.1 --port {port}");
+        let common = [
+            "vllm",
+            "bench",
+            "sweep",
+            kind,
+            "--serve-cmd",
+            &server,
+            "--bench-cmd",
+            "./bench --x 1",
+        ];
+        servemark(&self.folder, &[&common, more].concat())
+    }
+
+    /// How often the server's caches were emptied.
+    fn resets(&self) -> Vec<String> {
+        let asked = self.mock.requests().into_iter().filter(|request| request.method == "POST");
+        asked.map(|request| request.path).collect()
+    }
+
+    /// Waits until every server that was started is gone. What nobody has reaped yet is.
+    fn has_no_server(&self) -> usize {
+        let servers = self.text("servers");
+        for number in servers.lines() {
+            let status = PathBuf::from(format!("/proc/{number}/stat"));
+            let is_alive = || fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z "));
+            while is_alive() {
+                std::thread::yield_now();
+            }
+        }
+        servers.lines().count()
+    }
+}
+
+#[track_caller]
+fn is_well(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn each_server_is_measured_with_each_benchmark() {
+    let stage = Stage::set();
+    stage.parameters("serve.json", &json!({"small": {"tp": 1}, "large": {"tp": 2, "fast": true}}));
+    stage
+        .parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 2, "x": 3}]));
+    let params = ["--serve-params", "serve.json", "--bench-params", "bench.json"];
+    let run = stage.serve("serve", &[&params[..], &["-e", "e", "--num-runs", "2"]].concat());
+    let said = is_well(&run);
+    let marks: Vec<&str> = said.lines().filter(|line| line.starts_with('[')).collect();
+    let benchmark = ["[BEGIN BENCHMARK]", "[END BENCHMARK]"].repeat(4);
+    let server = [&["[BEGIN SERVER]"][..], &benchmark, &["[END SERVER]"]].concat();
+    assert_eq!(marks, server.repeat(2), "{said}");
+    assert!(!said.contains("seen"), "what a benchmark prints is not shown");
+    assert!(said.contains("Server overrides: {'_benchmark_name': 'large', 'tp': 2, 'fast': True}"));
+    assert!(said.contains("Benchmark command: ['./bench', '--x', '3', '--max-concurrency', '2', '--percentile-metrics', 'ttft,tpot,itl,e2el', '--save-result', '--result-dir', 'results/e/SERVE--large-BENCH--max_concurrency=2-x=3', '--result-filename', 'run=1.json']"), "{said}");
+    assert_eq!(stage.has_no_server(), 2);
+    assert_eq!(stage.resets().len(), 3 * 8);
+    assert_eq!(
+        stage.resets()[..3],
+        ["/reset_prefix_cache", "/reset_mm_cache", "/reset_encoder_cache"]
+    );
+    let summary = stage.json("results/e/SERVE--small-BENCH--max_concurrency=1/summary.json");
+    assert_eq!(
+        summary[1],
+        stage.json("results/e/SERVE--small-BENCH--max_concurrency=1/run=1.json")
+    );
+    assert_eq!(summary[1]["run_number"], json!(1));
+    assert_eq!(
+        stage.text("results/e/summary.csv").lines().take(3).collect::<Vec<_>>(),
+        [
+            ",request_throughput,mean_e2el_ms,output_throughput,run_number,_benchmark_name,tp,max_concurrency,x,fast",
+            "0,0.5,1.5,5.0,0,small,1,1,,",
+            "1,0.5,1.5,5.0,1,small,1,1,,",
+        ],
+    );
+}
+
+#[test]
+fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
+    let stage = Stage::set();
+    stage.parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 7}]));
+    let sweep = ["--bench-params", "bench.json", "-e", "e", "--num-runs", "1"];
+    let killed = stage.serve("serve", &sweep);
+    assert_eq!(killed.status.code(), None, "{}", text(&killed.stdout));
+    assert_eq!(stage.has_no_server(), 1);
+    let again = stage.serve("serve", &sweep);
+    assert!(text(&again.stderr).contains("--resume goes on with it"), "{}", text(&again.stderr));
+    let resumed = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
+    let said = is_well(&resumed);
+    assert_eq!(said.matches("[SKIPPED BENCHMARK]").count(), 1, "{said}");
+    let benches = stage.text("benches");
+    let limits: Vec<&str> = benches.lines().filter_map(|line| line.split(' ').nth(3)).collect();
+    assert_eq!(limits, ["1", "7", "7"], "what was measured is not measured again");
+    assert_eq!(stage.has_no_server(), 2);
+    let whole = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
+    assert!(!is_well(&whole).contains("[BEGIN SERVER]"), "nothing is left to measure");
+}
+
+#[test]
+fn what_fails_is_told_in_a_file_if_the_sweep_is_to_go_on() {
+    let stage = Stage::set();
+    stage.parameters("bench.json", &json!([{"max_concurrency": 9}, {"max_concurrency": 1}]));
+    let sweep = ["--bench-params", "bench.json", "--num-runs", "1", "--warmup-num-prompts", "4"];
+    let strict = stage.serve("serve", &[&sweep[..], &["-e", "strict"]].concat());
+    assert_eq!(strict.status.code(), Some(1));
+    let why = text(&strict.stderr);
+    assert!(why.contains("Use `--resume`") && why.contains("exit status: 3"), "{why}");
+    let run = stage.serve("serve", &[&sweep[..], &["-e", "e", "--continue-on-error"]].concat());
+    let said = is_well(&run);
+    assert_eq!(said.matches("[FAILED BENCHMARK]").count(), 2, "{said}");
+    assert!(said.contains("[NO SUCCESSFUL MEASURED RUNS]"), "{said}");
+    let failure = stage.json("results/e/BENCH--max_concurrency=9/run=0.failure.json");
+    assert_eq!(failure["bench_overrides"], json!({"max_concurrency": 9}));
+    let warmup = stage.json("results/e/BENCH--max_concurrency=1/warmup.json");
+    assert_eq!((&warmup["run_number"], &warmup["num_prompts"]), (&json!(-1), &json!(4)));
+    assert!(!stage.text("results/e/summary.csv").contains("num_prompts"), "it is not measured");
+}
+
+#[test]
+fn levels_of_load_lie_between_the_two_ends() {
+    let stage = Stage::set();
+    stage.parameters("bench.json", &json!([{"num_prompts": 20}]));
+    let more =
+        ["-e", "e", "--num-runs", "1", "--workload-iters", "4", "--bench-params", "bench.json"];
+    let said = is_well(&stage.serve("serve_workload", &more));
+    let steps: Vec<&str> = said.lines().filter(|line| line.contains(": request_rate=")).collect();
+    assert_eq!(
+        steps,
+        [
+            "Serial inference: request_rate=1",
+            "Batch inference: request_rate=10",
+            "Exploring: request_rate=4",
+            "Exploring: request_rate=7",
+        ]
+    );
+    let csv = stage.text("results/e/summary.csv");
+    let rates = csv.lines().map(|line| line.rsplit(',').next().unwrap());
+    assert_eq!(rates.collect::<Vec<_>>(), ["request_rate", "1", "4", "7", "20"], "{csv}");
+    let batch = "BENCH--num_prompts=20-max_concurrency=20-WL--request_rate=20/summary.json";
+    assert!(stage.path("results/e").join(batch).exists());
+    let variable = ["--workload-var", "max_concurrency"];
+    stage.parameters("bench.json", &json!([{"max-concurrency": 20}]));
+    let refused = stage.serve("serve_workload", &[&more[..], &variable].concat());
+    assert!(text(&refused.stderr).contains("You should not override `max_concurrency`"));
+}
+
+#[test]
+fn a_dry_run_starts_nothing() {
+    let stage = Stage::set();
+    let said = is_well(&stage.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
+    assert!(said.ends_with("Experiment will be saved at: results/e\n"), "{said}");
+    assert_eq!((stage.text("servers"), stage.text("benches")), (String::new(), String::new()));
+    assert!(!stage.path("results").exists());
+}
+
+#[test]
+fn caches_that_nobody_can_empty_are_refused_before_the_start() {
+    let stage = Stage::set();
+    let sweep =
+        ["vllm", "bench", "sweep", "serve", "--serve-cmd", "./other", "--bench-cmd", "./bench"];
+    let run = servemark(&stage.folder, &sweep);
+    assert!(text(&run.stderr).contains("--after-bench-cmd"), "{}", text(&run.stderr));
+    let more = ["--after-bench-cmd", "touch emptied", "--num-runs", "1", "-e", "e"];
+    is_well(&stage.serve("serve", &more));
+    assert!(stage.path("emptied").exists());
+    assert!(stage.resets().is_empty());
+}
+
+#[test]
+fn starts_are_measured_by_the_users_command() {
+    let stage = Stage::set();
+    stage.script(
+        "start",
+        "#!/bin/sh\nif [ \"$1\" = --help=all ]; then echo 'x [--load-format F] --[no-]eager --output-json P'; exit; fi\n\
+         echo \"{\\\"args\\\": \\\"$*\\\"}\" > \"$4\"\n",
+    );
+    stage.parameters("serve.json", &json!([{"load-format": "dummy", "port": 1}]));
+    let sweep = [
+        "vllm",
+        "bench",
+        "sweep",
+        "startup",
+        "--startup-cmd",
+        "./start",
+        "--serve-params",
+        "serve.json",
+        "-e",
+        "e",
+    ];
+    let said = is_well(&servemark(&stage.folder, &sweep));
+    assert!(
+        said.contains("Ignoring unsupported startup params for load-format=dummy-port=1: port\n"),
+        "{said}"
+    );
+    let result = stage.json("results/e/SERVE--load-format=dummy/summary.json");
+    let args = "--load-format dummy --output-json results/e/SERVE--load-format=dummy/run=0.json";
+    assert_eq!(result, json!([{"args": args, "run_number": 0, "load-format": "dummy"}]));
+    let strict = servemark(&stage.folder, &[&sweep[..9], &["f", "--strict-params"]].concat());
+    assert_eq!(strict.status.code(), Some(1), "{}", text(&strict.stderr));
+}
+
+fn is_picture(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x89PNG\r\n"))
+}
+
+#[test]
+fn results_are_plotted() {
+    let stage = Stage::set();
+    let run = |tp: u32, limit: u32| {
+        json!({"tp": tp, "max_concurrency": limit, "output_throughput": 100.0 * f64::from(limit * tp),
+               "total_token_throughput": 200.0 * f64::from(limit), "median_ttft_ms": 10.0 + f64::from(limit * tp)})
+    };
+    for tp in [1, 2] {
+        fs::create_dir_all(stage.path(&format!("e/{tp}"))).unwrap();
+        let runs = [run(tp, 1), run(tp, 2), run(tp, 4)];
+        stage.parameters(&format!("e/{tp}/summary.json"), &json!(runs));
+    }
+    let plot = ["vllm", "bench", "sweep", "plot", "e", "--curve-by", "tp", "--fig-dpi", "50"];
+    let said = is_well(&servemark(&stage.folder, &plot));
+    assert!(said.contains("Grid: 1 rows x 1 cols\nOutput file: e/FIGURE.png\n"), "{said}");
+    assert!(is_picture(&stage.path("e/FIGURE.png")));
+    assert!(stage.text("e/FIGURE.svg").contains("tp=2"));
+    let by = ["--fig-by", "tp", "--fig-dir", "figs", "--fig-name", "F", "--filter-by", "tp==1"];
+    let said = is_well(&servemark(&stage.folder, &[&plot[..5], &by].concat()));
+    assert!(said.contains("Group: {'tp': '2'}") && said.contains("No data to plot"), "{said}");
+    assert!(is_picture(&stage.path("e/figs/F-tp=1.png")));
+    let said = is_well(&servemark(&stage.folder, &["vllm", "bench", "sweep", "plot_pareto", "e"]));
+    assert!(said.contains("Plotted 6 points; Pareto frontier size: 2."), "{said}");
+    assert!(is_picture(&stage.path("e/pareto/PARETO.png")));
+    let wrong = servemark(&stage.folder, &[&plot[..5], &["--var-x", "nothing"]].concat());
+    assert!(
+        text(&wrong.stderr).contains("var_x=\"nothing\" is in no result"),
+        "{}",
+        text(&wrong.stderr)
+    );
+}

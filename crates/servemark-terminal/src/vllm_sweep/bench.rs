@@ -1,0 +1,92 @@
+//! A benchmark by its command: vLLM's is run by this program itself, any other is started.
+
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use servemark::runner::Stop;
+use servemark::{ExitCode, RunContext, Scores, Shown, execute};
+use servemark_cli::{Environment, vllm};
+
+use crate::{screen, serve};
+
+/// Runs a benchmark to its end. One that does not end well is an error.
+pub(super) fn run(command: &[String], shown: Shown, context: &RunContext) -> anyhow::Result<()> {
+    match own(command) {
+        Some(arguments) => run_here(arguments, shown, context),
+        None => run_started(command, shown, context),
+    }
+}
+
+/// The arguments of vLLM's benchmark, by whichever name it is called.
+fn own(command: &[String]) -> Option<&[String]> {
+    let (program, rest) = command.split_first()?;
+    let rest = match program.rsplit('/').next() {
+        Some("vllm") => rest,
+        Some("servemark") if rest.first().is_some_and(|word| word == "vllm") => &rest[1..],
+        _ => return None,
+    };
+    match rest {
+        [bench, serve, arguments @ ..] if bench == "bench" && serve == "serve" => Some(arguments),
+        _ => None,
+    }
+}
+
+fn run_here(arguments: &[String], shown: Shown, context: &RunContext) -> anyhow::Result<()> {
+    let arguments = arguments.iter().map(Into::into);
+    let parsed = vllm::parse("vllm bench serve", arguments, &Environment::from_process())?;
+    for warning in &parsed.warnings {
+        screen::complain(&format!("warning: {warning}"));
+    }
+    let mut context = serve::furnished(context, &parsed);
+    if shown == Shown::Yes {
+        context = serve::voiced(context, &parsed);
+    }
+    let run = execute(&parsed.plan, &context)?;
+    let scores = Scores::of_run(&run, &parsed.plan.scoring);
+    if shown == Shown::Yes {
+        serve::show(&scores)?;
+    }
+    match serve::keep(&run, &scores, &parsed.plan.output)? {
+        ExitCode::Ok => Ok(()),
+        ExitCode::Interrupted => bail!("the benchmark was stopped"),
+        code => bail!("the benchmark ended with the exit code {}", code as u8),
+    }
+}
+
+/// Runs any command to its end.
+pub(super) fn run_started(
+    command: &[String],
+    shown: Shown,
+    context: &RunContext,
+) -> anyhow::Result<()> {
+    let (program, arguments) = command.split_first().context("the command is empty")?;
+    let status = Command::new(program).args(arguments).stdout(shown.stdio()).status();
+    let status = status.with_context(|| format!("cannot run {}", command.join(" ")))?;
+    if context.stop.signal().is(Stop::Drain) {
+        bail!("{} was stopped", command.join(" "));
+    }
+    if !status.success() {
+        bail!("{} ended with {status}", command.join(" "));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vllms_own_benchmark_is_known_by_its_names() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for (line, arguments) in [
+            ("vllm bench serve --model m", Some("--model m")),
+            ("/usr/bin/vllm bench serve --model m", Some("--model m")),
+            ("bin/servemark vllm bench serve --model m", Some("--model m")),
+            ("servemark bench serve --model m", None),
+            ("vllm bench latency --model m", None),
+            ("python bench.py vllm bench serve", None),
+        ] {
+            assert_eq!(own(&words(line)).map(<[String]>::to_vec), arguments.map(words), "{line}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The folder of an experiment: combinations, results and what became of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use servemark::core::JsonObject;
+use servemark::report::Records;
+use servemark_cli::vllm::sweep::{Combination, Experiment, combinations, file_name};
+use servemark_pyjson::{Style, Text, to_string};
+
+use crate::screen;
+
+/// Does an experiment in its folder, and says where it is. What it gives is what was measured.
+pub(super) fn keep(
+    experiment: &Experiment,
+    measure: impl FnOnce() -> anyhow::Result<Vec<JsonObject>>,
+) -> anyhow::Result<()> {
+    let folder = &experiment.folder;
+    match (experiment.resume, folder.exists()) {
+        (true, false) => bail!("cannot resume {}, which does not exist", folder.display()),
+        (false, true) => bail!(
+            "cannot overwrite {}, which exists; --resume goes on with it, -e names another",
+            folder.display()
+        ),
+        _ => {}
+    }
+    if experiment.dry_run {
+        measure()?;
+        say(&format!("Experiment will be saved at: {}", folder.display()));
+        return Ok(());
+    }
+    let rows = measure().context(STOPPED)?;
+    fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
+    write_summary(&folder.join("summary.csv"), rows)?;
+    say(&format!("Experiment has been saved at: {}", folder.display()));
+    Ok(())
+}
+
+fn write_summary(path: &Path, rows: Vec<JsonObject>) -> anyhow::Result<()> {
+    let mut csv = Vec::new();
+    Records::new(rows).write_csv(&mut csv)?;
+    fs::write(path, csv).with_context(|| cannot_write(path))
+}
+
+/// The combinations of a file; without one, the one that changes nothing.
+pub(super) fn parameters(file: Option<&Path>) -> anyhow::Result<Vec<Combination>> {
+    let Some(path) = file else { return Ok(vec![Combination::default()]) };
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    combinations(&text).with_context(|| path.display().to_string())
+}
+
+/// The result of the how-manieth run of a combination.
+pub(super) fn run_file(folder: &Path, run: u32) -> PathBuf {
+    folder.join(format!("run={run}.json"))
+}
+
+/// The results of all runs of a combination.
+pub(super) fn summary_file(folder: &Path) -> PathBuf {
+    folder.join("summary.json")
+}
+
+/// A result with what it is a result of. Parameters win over results of the same name.
+pub(super) fn read_result(
+    path: &Path,
+    run: i64,
+    of: &[&Combination],
+) -> anyhow::Result<JsonObject> {
+    let text =
+        fs::read(path).with_context(|| format!("cannot find results at {}", path.display()))?;
+    let mut result: JsonObject = serde_json::from_slice(&text)
+        .with_context(|| format!("{} holds no result", path.display()))?;
+    result.insert("run_number".to_owned(), json!(run));
+    for (key, value) in of.iter().flat_map(|combination| combination.parameters()) {
+        result.insert(key.clone(), value.clone());
+    }
+    Ok(result)
+}
+
+/// Writes a document as Python's `json.dump` does with an indentation.
+pub(super) fn write_json(
+    path: &Path,
+    document: &impl serde::Serialize,
+    indent: usize,
+) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
+    }
+    let text = to_string(document, Style::new(Text::Ascii, Some(indent)))?;
+    fs::write(path, text).with_context(|| cannot_write(path))
+}
+
+/// Tells of a run that failed, in a file beside its result.
+pub(super) fn write_failure(
+    result: &Path,
+    run: i64,
+    error: &anyhow::Error,
+    of: [&Combination; 2],
+) -> anyhow::Result<()> {
+    let path = result.with_extension("failure.json");
+    let failure = json!({
+        "run_number": run,
+        "error_type": "BenchmarkFailed",
+        "error": format!("{error:#}"),
+        "serve_overrides": of[0].parameters(),
+        "bench_overrides": of[1].parameters(),
+    });
+    write_json(&path, &failure, 2)?;
+    say(&format!("[FAILED BENCHMARK] run={run}: {error:#}"));
+    say(&format!("Failure details: {}", path.display()));
+    Ok(())
+}
+
+/// Tells of a server that failed.
+pub(super) fn write_server_failure(
+    experiment: &Path,
+    error: &anyhow::Error,
+    serve: &Combination,
+) -> anyhow::Result<()> {
+    let named = |nameless: &str| {
+        Some(serve.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| nameless.to_owned())
+    };
+    let path = experiment.join(file_name(&format!("SERVE-{}-failure.json", named("default"))));
+    let failure = json!({
+        "error_type": "ServerFailed",
+        "error": format!("{error:#}"),
+        "serve_overrides": serve.parameters(),
+    });
+    write_json(&path, &failure, 2)?;
+    say(&format!("[FAILED SERVER COMBINATION] {}: {error:#}", named("(default)")));
+    say(&format!("Failure details: {}", path.display()));
+    Ok(())
+}
+
+/// A line for standard output.
+pub(super) fn say(line: &str) {
+    screen::print(&format!("{line}\n"));
+}
+
+/// A list of words as Python shows it.
+pub(super) fn shown(words: &[String]) -> String {
+    servemark_pyjson::literal(&Value::from(words))
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+const STOPPED: &str = "The script was terminated early. Use `--resume` to continue the script from its last checkpoint.";

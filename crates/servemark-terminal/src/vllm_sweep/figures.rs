@@ -1,0 +1,119 @@
+//! `plot` and `plot_pareto`: the results below a folder as PNG files, with an SVG beside each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use servemark::ExitCode;
+use servemark::core::JsonObject;
+use servemark::report::Records;
+use servemark::report::chart::Figure;
+use servemark_cli::vllm::sweep::{ParetoSweep, PlotSweep, file_name};
+
+use super::experiment::say;
+
+/// One result over another.
+pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
+    let records = results(&plot.folder)?;
+    fs::create_dir_all(&plot.figures)
+        .with_context(|| format!("cannot make {}", plot.figures.display()))?;
+    for relation in plot.spec.figures(&records)? {
+        let path = plot.figures.join(file_name(&format!("{}.png", relation.name(&plot.name))));
+        let (rows, columns) = relation.panels()?;
+        say("[BEGIN FIGURE]");
+        say(&format!("Group: {}", shown(relation.group())));
+        say(&format!("Grid: {rows} rows x {columns} cols"));
+        say(&format!("Output file: {}", path.display()));
+        if !plot.dry_run {
+            match relation.figure()? {
+                Some(figure) => save(&figure, &path, plot.dots_per_inch)?,
+                None => say("No data to plot: the filters leave no run."),
+            }
+        }
+        say("[END FIGURE]");
+    }
+    Ok(ExitCode::Ok)
+}
+
+/// What a user gets over what a GPU gives.
+pub(super) fn plot_pareto(plot: &ParetoSweep) -> anyhow::Result<ExitCode> {
+    let pareto = plot.spec.prepare(&results(&plot.folder)?)?;
+    if pareto.skipped() > 0 {
+        say(&format!(
+            "Skipped {} runs without a user count (`max_concurrency` or \
+             `max_concurrent_requests`).",
+            pareto.skipped()
+        ));
+    }
+    let points = pareto.records().rows().len();
+    if points == 0 {
+        bail!(
+            "No data points with both throughput and user count available to plot Pareto frontier."
+        );
+    }
+    let folder = plot.folder.join("pareto");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join("PARETO.png");
+    say("[BEGIN FIGURE]");
+    say("Group: {}");
+    say(&format!("Output file: {}", path.display()));
+    if !plot.dry_run {
+        save(&pareto.figure(&plot.spec), &path, PARETO_DOTS)?;
+        let best = pareto.frontier().len();
+        say(&format!("Plotted {points} points; Pareto frontier size: {best}."));
+    }
+    say("[END FIGURE]");
+    Ok(ExitCode::Ok)
+}
+
+fn save(figure: &Figure, path: &Path, dots_per_inch: u32) -> anyhow::Result<()> {
+    let cannot = |path: &Path| format!("cannot write {}", path.display());
+    fs::write(path, figure.png(dots_per_inch)?).with_context(|| cannot(path))?;
+    let drawing = path.with_extension("svg");
+    fs::write(&drawing, figure.svg()?).with_context(|| cannot(&drawing))
+}
+
+/// The results of all combinations below a folder.
+fn results(folder: &Path) -> anyhow::Result<Records> {
+    if !folder.exists() {
+        bail!("No parameter sweep results under {}", folder.display());
+    }
+    let mut files = Vec::new();
+    summaries(folder, &mut files)?;
+    let mut rows: Vec<JsonObject> = Vec::new();
+    for file in files {
+        let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let list: Vec<JsonObject> = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is no list of results", file.display()))?;
+        rows.extend(list);
+    }
+    if rows.is_empty() {
+        bail!("Did not find any parameter sweep results under {}", folder.display());
+    }
+    Ok(Records::new(rows))
+}
+
+/// Every summary, folder by folder in the order of their names.
+fn summaries(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            summaries(&path, files)?;
+        } else if path.file_name().is_some_and(|name| name == "summary.json") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn shown(group: &[(String, String)]) -> String {
+    let pairs = group.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+    servemark_pyjson::literal(&Value::Object(pairs.collect()))
+}
+
+/// What the peer's plotting library draws where nothing else is said.
+const PARETO_DOTS: u32 = 100;

@@ -1,0 +1,154 @@
+//! `startup`: a command that measures one start of a server, in several settings.
+//!
+//! The command is the user's, vLLM's by default: only an engine knows how long it takes to load. Here
+//! it is given its settings and started, and its results are put together.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use servemark::core::JsonObject;
+use servemark::{ExitCode, RunContext, Shown};
+use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_output};
+
+use super::bench;
+use super::experiment::{self, run_file, say, shown, summary_file};
+use crate::serve;
+
+/// Measures starts in all settings.
+pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
+    let mut serve = experiment::parameters(sweep.serve_parameters.as_deref())?;
+    let mut startup = experiment::parameters(sweep.startup_parameters.as_deref())?;
+    if serve.iter().chain(&startup).any(|combination| !combination.parameters().is_empty()) {
+        let known = Known::of(&sweep.command)?;
+        serve = known.only(serve, sweep.is_strict)?;
+        startup = known.only(startup, sweep.is_strict)?;
+    }
+    let context = serve::context(true)?;
+    let study = Study { sweep, context: &context };
+    experiment::keep(&sweep.experiment, || study.measure(&serve, &startup))?;
+    Ok(ExitCode::Ok)
+}
+
+/// The parameters that the command knows, by what it says of itself.
+struct Known {
+    names: BTreeSet<String>,
+}
+
+impl Known {
+    fn of(command: &[String]) -> anyhow::Result<Self> {
+        let (program, arguments) = command.split_first().context("--startup-cmd is empty")?;
+        let asked = Command::new(program).args(arguments).arg("--help=all").output();
+        let asked = asked.with_context(|| format!("cannot run {}", command.join(" ")))?;
+        if !asked.status.success() {
+            let why = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
+            bail!("{} --help=all, which is to say what it knows, failed: {why}", command.join(" "));
+        }
+        let help = String::from_utf8_lossy(&asked.stdout).into_owned();
+        let words = help.split(|sign: char| !sign.is_ascii_alphanumeric() && !"-_".contains(sign));
+        let flags = words.filter_map(|word| word.strip_prefix("--"));
+        let names = flags.map(|flag| flag.replace('-', "_"));
+        Ok(Self { names: names.chain(["config".to_owned()]).collect() })
+    }
+
+    /// Without what the command does not know.
+    fn only(
+        &self,
+        combinations: Vec<Combination>,
+        is_strict: bool,
+    ) -> anyhow::Result<Vec<Combination>> {
+        combinations.into_iter().map(|combination| self.only_of(combination, is_strict)).collect()
+    }
+
+    fn only_of(&self, combination: Combination, is_strict: bool) -> anyhow::Result<Combination> {
+        let (known, mut unknown): (Vec<&String>, Vec<&String>) =
+            combination.parameters().keys().partition(|key| self.has(key));
+        if unknown.is_empty() {
+            return Ok(combination);
+        }
+        unknown.sort();
+        let names = unknown.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let of = Some(combination.name()).filter(|name| !name.is_empty());
+        let of = of.map(|name| format!(" for {name}")).unwrap_or_default();
+        let message = format!("Ignoring unsupported startup params{of}: {names}");
+        if is_strict {
+            bail!(message);
+        }
+        say(&message);
+        let kept = known.into_iter().map(|key| (key, combination.parameters()[key].clone()));
+        Ok(kept
+            .fold(Combination::default(), |kept, (key, value): (_, Value)| kept.with(key, value)))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let front = key.split('.').next().unwrap_or_default();
+        key == "_benchmark_name" || self.names.contains(&front.replace('-', "_"))
+    }
+}
+
+struct Study<'a> {
+    sweep: &'a StartupSweep,
+    context: &'a RunContext,
+}
+
+impl Study<'_> {
+    fn measure(
+        &self,
+        serve: &[Combination],
+        startup: &[Combination],
+    ) -> anyhow::Result<Vec<JsonObject>> {
+        let mut rows = Vec::new();
+        for serve in serve {
+            for startup in startup {
+                rows.extend(self.combination(serve, startup)?);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn combination(
+        &self,
+        serve: &Combination,
+        startup: &Combination,
+    ) -> anyhow::Result<Vec<JsonObject>> {
+        let name = folder_name(&[("SERVE", serve), ("STARTUP", startup)], None);
+        let folder = self.sweep.experiment.folder.join(name);
+        let mut rows = Vec::new();
+        for run in 0..self.sweep.experiment.runs {
+            let result = run_file(&folder, run);
+            let command = startup.apply(&serve.apply(&self.sweep.command));
+            let command = with_output(&command, &result.to_string_lossy());
+            say("[BEGIN BENCHMARK]");
+            say(&format!("Serve overrides: {}", serve.shown()));
+            say(&format!("Startup overrides: {}", startup.shown()));
+            say(&format!("Run Number: {run}"));
+            say(&format!("Benchmark command: {}", shown(&command)));
+            say(&format!("Output file: {}", result.display()));
+            let is_there = result.exists();
+            if is_there {
+                say("Found existing results.\n[SKIPPED BENCHMARK]");
+            } else if self.sweep.experiment.dry_run {
+                say("[END BENCHMARK]");
+                continue;
+            } else {
+                std::fs::create_dir_all(&folder)?;
+                bench::run_started(&command, self.shown(), self.context)?;
+            }
+            let row = experiment::read_result(&result, i64::from(run), &[serve, startup])?;
+            if !is_there {
+                experiment::write_json(&result, &row, 4)?;
+                say("[END BENCHMARK]");
+            }
+            rows.push(row);
+        }
+        if !self.sweep.experiment.dry_run {
+            experiment::write_json(&summary_file(&folder), &rows, 4)?;
+        }
+        Ok(rows)
+    }
+
+    fn shown(&self) -> Shown {
+        if self.sweep.experiment.shows_output { Shown::Yes } else { Shown::No }
+    }
+}
