@@ -10,6 +10,7 @@ use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
 
 use crate::audience::News;
 use crate::server::Server;
+use crate::untokenized::NoTokenizer;
 use crate::{ExecuteError, RunContext};
 
 /// The names that a run goes by.
@@ -30,6 +31,8 @@ pub(crate) enum TokenizerSource {
     Bundled,
     /// Wherever this points.
     At(TokenizerSpec),
+    /// Nowhere: the run does without.
+    Nowhere,
 }
 
 impl TokenizerSource {
@@ -37,6 +40,7 @@ impl TokenizerSource {
         match self {
             Self::Bundled => "bundled".to_owned(),
             Self::At(spec) => spec.source().to_owned(),
+            Self::Nowhere => String::new(),
         }
     }
 }
@@ -66,6 +70,7 @@ pub(crate) fn tokenizer(
         TokenizerSource::Bundled => HfTokenizer::from_json(BUNDLED)?,
         TokenizerSource::At(spec) if dataset.only_decodes() => spec.load_to_decode()?,
         TokenizerSource::At(spec) => spec.load()?,
+        TokenizerSource::Nowhere => return Ok(Box::new(NoTokenizer)),
     }))
 }
 
@@ -95,6 +100,9 @@ async fn first_model(
 /// The plan's word, else the simulator's, else an SGLang server's own if it is a folder here too,
 /// else the model's name. vLLM's servers are not asked: they have nothing to say of it.
 async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> TokenizerSource {
+    if plan.model.untokenized {
+        return TokenizerSource::Nowhere;
+    }
     if let Some(spec) = &plan.model.tokenizer {
         return TokenizerSource::At(spec.clone());
     }

@@ -73,7 +73,9 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
     let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
-    footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
+    if !plan.model.untokenized {
+        footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
+    }
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
     Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
 }
