@@ -228,7 +228,7 @@ impl VllmBackend {
             .with("max_tokens", sample.output_tokens)
             .with("logprobs", json!(self.spec.logprobs))
             .with("stream", self.spec.common.stream)
-            .with("stream_options", usage_wanted()))
+            .with_some("stream_options", self.usage_wanted()))
     }
 
     fn chat(&self, sample: &Sample) -> Result<Payload, RequestError> {
@@ -237,7 +237,7 @@ impl VllmBackend {
             .with("messages", prompt::messages(sample, self.path())?)
             .with("max_completion_tokens", sample.output_tokens)
             .with("stream", self.spec.common.stream)
-            .with("stream_options", usage_wanted()))
+            .with_some("stream_options", self.usage_wanted()))
     }
 
     /// vLLM is told to forget the answer: a server that stores them would grow with each.
@@ -269,6 +269,11 @@ impl VllmBackend {
         };
         let body = self.named(sample).with("query", query).with("documents", json!(documents));
         Ok(body.with(CUT, WHERE_IT_MUST))
+    }
+
+    /// An answer that is no stream has its counts anyhow, and servers refuse options for it.
+    fn usage_wanted(&self) -> Option<Value> {
+        self.spec.common.stream.then(|| json!({"include_usage": true}))
     }
 
     /// The model, or the adapter that stands for it.
@@ -326,10 +331,6 @@ impl Backend for VllmBackend {
             _ => WireDecoder::Embeddings(EmbeddingsDecoder::expecting(items)),
         }
     }
-}
-
-fn usage_wanted() -> Value {
-    json!({"include_usage": true})
 }
 
 /// After how many tokens a server cuts a text, and the word for the model's own limit.

@@ -10,6 +10,7 @@ use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::vllm::Offline;
 use crate::vllm::sweep::SweepCommand;
 use crate::{Parsed, sglang, vllm};
 
@@ -21,6 +22,8 @@ pub enum Invocation {
     Bench(Box<Parsed>),
     /// What changed from one result to another.
     Compare(CompareArgs),
+    /// A benchmark of an engine, over HTTP.
+    Offline(Box<Offline>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
     /// A test of this machine.
@@ -155,6 +158,8 @@ Commands:
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   vllm bench serve ...                    vLLM's serving benchmark, same command line
+  vllm bench throughput ...               a server that is sent everything at once
+  vllm bench latency ...                  a server that is sent one batch after the other
   vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid

@@ -15,6 +15,7 @@ mod files;
 mod load;
 mod names;
 mod namespace;
+mod offline;
 mod output;
 mod range_ratio;
 mod refusal;
@@ -31,6 +32,7 @@ use servemark_plan::BenchPlan;
 
 use self::args::VllmArgs;
 use self::names::PEER;
+pub use self::offline::{Offline, Told};
 use crate::argparse::{Flexible, Given, texts, with_config};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -42,22 +44,25 @@ pub(crate) fn command(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let words = [args.next(), args.next()].map(Option::unwrap_or_default);
-    match [&words[0], &words[1]].map(|word| word.to_string_lossy().into_owned()) {
-        [bench, serve] if bench == "bench" && serve == "serve" => {
+    let [bench, command] = words.map(|word| word.to_string_lossy().into_owned());
+    match (bench.as_str(), command.as_str()) {
+        ("bench", "serve") => {
             let parsed = parse("vllm bench serve", args, environment)?;
             Ok(Invocation::Bench(Box::new(parsed)))
         }
-        [bench, sweep] if bench == "bench" && sweep == "sweep" => {
-            Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?)))
+        ("bench", "sweep") => Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?))),
+        ("bench", "throughput") => {
+            Ok(Invocation::Offline(Box::new(offline::throughput(args, environment)?)))
         }
-        [bench, help] if bench == "bench" && ["-h", "--help"].contains(&help.as_str()) => {
-            Err(UsageError::help(HELP))
+        ("bench", "latency") => {
+            Ok(Invocation::Offline(Box::new(offline::latency(args, environment)?)))
         }
-        [bench, other] if bench == "bench" && !other.is_empty() => {
+        ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
+        ("bench", other) if !other.is_empty() => {
             let what = format!("vllm bench {other}");
             Err(UsageError::refused("servemark vllm", CliError::not_built(what)))
         }
-        [word, _] => {
+        (word, _) => {
             let given = format!("vllm {word}");
             Err(UsageError::refused("servemark", CliError::UnknownCommand { given }))
         }
@@ -70,10 +75,12 @@ vLLM's benchmark commands, same command lines.
 usage: servemark vllm bench COMMAND [OPTIONS]
 
 Commands:
-  serve  Benchmark a running server
-  sweep  Measure servers in several settings, and plot what was found
+  serve       Benchmark a running server
+  throughput  How much it gets through when everything is sent at once
+  latency     How long it takes for a batch
+  sweep       Measure servers in several settings, and plot what was found
 
-Not built yet: throughput, latency, startup, mm-processor, forward.
+Not built yet: startup, mm-processor, forward.
 ";
 
 /// Reads the command line of `vllm bench serve`, without the program's name.

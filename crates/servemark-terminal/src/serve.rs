@@ -19,6 +19,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
+        Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::Score(args) => score(&args),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),

@@ -101,6 +101,7 @@ mod facts;
 mod files;
 mod journal;
 mod known;
+mod offline;
 mod process;
 mod profiler;
 mod salt;
@@ -110,6 +111,7 @@ mod server;
 mod stage;
 mod stop_key;
 mod sweep;
+mod untokenized;
 mod vllm_files;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};
@@ -118,6 +120,7 @@ pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{Run, execute};
+pub use offline::{offline_latency, offline_throughput};
 pub use process::{ProcessError, ServerProcess, Shown, tell_server};
 pub use score::{Scores, scoring_of, write_runs};
 pub use selftest::{

@@ -1,0 +1,163 @@
+//! `vllm bench latency`: how long a batch takes, one batch after the other.
+
+use std::ffi::OsString;
+use std::num::{NonZero, NonZeroUsize};
+
+use clap::{Command, CommandFactory, Parser};
+use serde_json::{Value, json};
+use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
+use servemark_runner::WarmupSpec;
+
+use super::{Line, Offline, Told, plan, sampling, unlogged, with_serve_flags};
+use crate::Parsed;
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::number::at_least;
+use crate::python;
+
+/// Benchmark a running server: how long it takes for a batch
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "vllm bench latency",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+pub(super) struct LatencyArgs {
+    /// Tokens of a prompt
+    #[arg(long, value_name = "TOKENS", default_value = "32", value_parser = python::int)]
+    input_len: i64,
+    /// Tokens of an output
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    output_len: i64,
+    /// How many prompts are sent together
+    #[arg(long, value_name = "N", default_value = "8", value_parser = python::int)]
+    batch_size: i64,
+    /// How many outputs a prompt has
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    n: i64,
+    /// Search with --n beams
+    #[arg(long)]
+    use_beam_search: bool,
+    /// How many batches are sent before the measurement
+    #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
+    num_iters_warmup: i64,
+    /// How many batches are measured
+    #[arg(long, value_name = "N", default_value = "30", value_parser = python::int)]
+    num_iters: i64,
+    /// Let the server's profiler run while one more batch is sent, and tell no times
+    #[arg(long)]
+    profile: bool,
+    /// The file of the result
+    #[arg(long, value_name = "PATH")]
+    output_json: Option<String>,
+    /// Make no texts of the outputs: not over HTTP
+    #[arg(long)]
+    disable_detokenize: bool,
+}
+
+/// Reads the command line of `vllm bench latency`, without the program's name.
+pub(crate) fn parse(
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Offline, UsageError> {
+    let line = Line::<LatencyArgs>::read(PROGRAM, &PEER, command(), args, environment)?;
+    let refuse = |error| UsageError::refused(PROGRAM, error);
+    let batches = line.args.batches().map_err(refuse)?;
+    let mut words = line.words(line.args.meant());
+    words.extend(line.args.profile.then(|| "--profile".to_owned()));
+    let mut run = plan(PROGRAM, words, environment)?;
+    let mut warm_up = run.clone();
+    warm_up.plan.control.profile = None;
+    batches.fill(&mut run, batches.measured);
+    batches.fill(&mut warm_up, batches.warm_up);
+    run.warnings = [line.warnings, run.warnings].concat();
+    Ok(Offline {
+        warm_up: (batches.warm_up > 0).then(|| unlogged(warm_up)),
+        run,
+        told: if line.args.profile { Told::Nothing } else { Told::Latency(batches.size()) },
+        output_json: line.args.output_json.map(Into::into),
+    })
+}
+
+/// The whole command.
+pub(super) fn command() -> Command {
+    with_serve_flags(LatencyArgs::command(), PROGRAM, &SHARED)
+}
+
+/// What is sent, and how often.
+struct Batches {
+    spec: VllmBatchSpec,
+    warm_up: usize,
+    measured: usize,
+}
+
+impl LatencyArgs {
+    fn batches(&self) -> Result<Batches, CliError> {
+        if self.disable_detokenize {
+            let why = "needs an engine of one's own: a server answers in text; leave it out";
+            return Err(CliError::setting("--disable-detokenize", why));
+        }
+        at_least::<u32>("--n", 1, self.n)?;
+        let size: u32 = at_least("--batch-size", 1, self.batch_size)?;
+        let mut spec = VllmBatchSpec::default();
+        spec.size = NonZero::new(size).unwrap_or(NonZero::<u32>::MIN);
+        spec.input_tokens = at_least("--input-len", 1, self.input_len)?;
+        spec.output_tokens = at_least("--output-len", 1, self.output_len)?;
+        let measured = if self.profile { 1 } else { at_least("--num-iters", 1, self.num_iters)? };
+        let warm_up = at_least("--num-iters-warmup", 0, self.num_iters_warmup)?;
+        Ok(Batches { spec, warm_up, measured })
+    }
+
+    /// What the command means in the words of `bench serve`, except for what is sent.
+    fn meant(&self) -> Vec<String> {
+        let mut body = sampling(self.n);
+        if self.use_beam_search {
+            body["use_beam_search"] = Value::from(true);
+            // Beams are the likeliest outputs; vLLM's engine draws none of them by chance.
+            body["temperature"] = json!(0.0);
+        }
+        let words = ["--backend=openai", "--dataset-name=random", "--ignore-eos"];
+        let body = format!("--extra-body={body}");
+        words.into_iter().map(str::to_owned).chain([body]).collect()
+    }
+}
+
+impl Batches {
+    /// Puts so many of them into a plan, one after the other.
+    fn fill(&self, parsed: &mut Parsed, batches: usize) {
+        let plan = &mut parsed.plan;
+        plan.workload.dataset =
+            DatasetSpec::Vllm(VllmSpec::new(VllmData::Batch(self.spec.clone())));
+        plan.workload.requests = batches.max(1) * self.size().get();
+        plan.load.max_concurrency = Some(self.size());
+        plan.load.in_waves = true;
+        plan.load.warmup = WarmupSpec::of(0);
+        plan.model.untokenized = true;
+    }
+
+    fn size(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.spec.size.get() as usize).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+const PROGRAM: &str = "vllm bench latency";
+
+/// The flags of vLLM 0.33.0's `bench latency` in their order, without the engine's.
+pub(super) const PEER: [&str; 11] = [
+    "--help",
+    "--input-len",
+    "--output-len",
+    "--batch-size",
+    "--n",
+    "--use-beam-search",
+    "--num-iters-warmup",
+    "--num-iters",
+    "--profile",
+    "--output-json",
+    "--disable-detokenize",
+];
+
+/// The engine's arguments that say which model is asked.
+const SHARED: [&str; 2] = ["--model", "--served-model-name"];

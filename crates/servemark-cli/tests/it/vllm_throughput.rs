@@ -1,0 +1,76 @@
+//! `vllm bench throughput`: for the same command line the same prompts are sent as by vLLM, before
+//! the measurement and in it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use servemark_cli::vllm::Offline;
+use servemark_cli::{Invocation, Parsed, door};
+use servemark_core::{DrawContext, NoProgress, Session};
+use servemark_rng::RandomState;
+use servemark_tokenizer::HfTokenizer;
+
+use super::environment;
+
+#[test]
+fn the_prompts_are_vllms() {
+    let tokenizer = HfTokenizer::load(&fixture("tokenizers/gpt2")).unwrap();
+    let cases = fs::read(fixture("vllm/throughput.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_slice(&cases).unwrap();
+    let mut compared = 0;
+    for case in cases.iter().filter(|case| case["rows"].is_array() && !is_mended(case)) {
+        let offline = read(case);
+        assert_eq!(drawn(&offline.run, &tokenizer), prompts(&case["rows"]), "{}", case["argv"]);
+        let warm_up = offline.warm_up.map(|warm_up| drawn(&warm_up, &tokenizer));
+        assert_eq!(warm_up.unwrap_or_default(), prompts(&case["warmup"]), "{}", case["argv"]);
+        compared += 1;
+    }
+    assert_eq!(compared, 13, "a case was added or lost");
+}
+
+/// vLLM takes `--prefix-len` and then goes by the default of `--random-prefix-len`.
+fn is_mended(case: &Value) -> bool {
+    case["argv"].as_array().unwrap().contains(&json!("--prefix-len"))
+}
+
+fn fixture(path: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
+}
+
+/// The recorded paths are those of the folder of fixtures.
+fn read(case: &Value) -> Offline {
+    let argv = case["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let word = |word: &str| {
+        if word.contains('/') { fixture(word).into_os_string() } else { word.into() }
+    };
+    let words = argv.map(word);
+    let words = ["vllm", "bench", "throughput"].map(Into::into).into_iter().chain(words);
+    match door::parse(words, &environment()).unwrap() {
+        Invocation::Offline(offline) => *offline,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn drawn(parsed: &Parsed, tokenizer: &HfTokenizer) -> Vec<Value> {
+    let workload = &parsed.plan.workload;
+    let mut random = RandomState::seeded(workload.seed.into());
+    let mut context = DrawContext::new(tokenizer, &mut random, &NoProgress);
+    let draw = workload.dataset.draw(workload.requests, &mut context).unwrap();
+    draw.sessions.iter().map(row).collect()
+}
+
+fn row(session: &Session) -> Value {
+    let sample = &session.first;
+    json!([sample.prompt, sample.prompt_tokens, sample.output_tokens])
+}
+
+fn prompts(rows: &Value) -> Vec<Value> {
+    let rows = rows.as_array().into_iter().flatten();
+    rows.map(|row| json!([text(&row["prompt"]), row["prompt_len"], row["output_len"]])).collect()
+}
+
+/// With vLLM's chat backend a text is a conversation already; our route makes it one.
+fn text(prompt: &Value) -> &Value {
+    if prompt.is_string() { prompt } else { &prompt[0]["content"][0]["text"] }
+}

@@ -1,0 +1,62 @@
+//! A benchmark of an engine, over HTTP: what is sent before, what is measured, and what vLLM tells.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use servemark::core::RunLog;
+use servemark::{ExitCode, RunContext, Scores, execute, offline_latency, offline_throughput};
+use servemark_cli::Parsed;
+use servemark_cli::vllm::{Offline, Told};
+
+use crate::{screen, serve};
+
+/// Does what the command asks for. vLLM's text comes first, then the tables.
+pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
+    let Some(context) = serve::prepare(&offline.run)? else { return Ok(ExitCode::Ok) };
+    if let Some(warm_up) = &offline.warm_up {
+        warm(warm_up, &context)?;
+    }
+    let plan = &offline.run.plan;
+    let run = execute(plan, &context)?;
+    let (text, document) = told(&run.log, offline.told)?;
+    screen::print(&text);
+    let scores = Scores::of_run(&run, &plan.scoring);
+    serve::show(&scores)?;
+    if let Some(path) = &offline.output_json {
+        keep(path, &document)?;
+    }
+    serve::keep(&run, &scores, &plan.output)
+}
+
+/// What is not measured. It ends the command if nothing of it succeeds.
+fn warm(warm_up: &Parsed, context: &RunContext) -> anyhow::Result<()> {
+    let requests = warm_up.plan.workload.requests;
+    screen::complain(&format!("Warming up with {requests} requests..."));
+    let run = execute(&warm_up.plan, context)?;
+    let first = run.log.measured().find_map(|record| record.outcome.as_ref().err());
+    let is_well = run.log.measured().any(servemark::core::RequestRecord::is_success);
+    ensure!(is_well, "the warm-up failed: {}", first.map(ToString::to_string).unwrap_or_default());
+    Ok(())
+}
+
+/// vLLM's text and its document.
+fn told(log: &RunLog, told: Told) -> anyhow::Result<(String, String)> {
+    match told {
+        Told::Throughput => {
+            let throughput = offline_throughput(log);
+            Ok((throughput.to_string(), throughput.to_json()))
+        }
+        Told::Latency(size) => {
+            let latency = offline_latency(log, size);
+            ensure!(!latency.seconds.is_empty(), "in every batch a request failed");
+            Ok((latency.to_string(), latency.to_json()))
+        }
+        Told::Nothing => Ok((String::new(), String::new())),
+    }
+}
+
+fn keep(path: &Path, document: &str) -> anyhow::Result<()> {
+    fs::write(path, document)
+        .with_context(|| format!("cannot write the result to {}", path.display()))
+}
