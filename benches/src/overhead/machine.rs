@@ -6,6 +6,8 @@ use anyhow::Context;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
+use super::proc;
+
 /// The machine that measured.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -16,6 +18,9 @@ pub struct Machine {
     pub cores: usize,
     /// Its kernel.
     pub kernel: String,
+    /// The mask of the cores to which its loopback device hands what it receives, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loopback_mask: Option<String>,
 }
 
 impl Machine {
@@ -26,7 +31,7 @@ impl Machine {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let cpu = cpu.map_or("unknown", |(_, name)| name).to_owned();
-        Self { cpu, cores: allowed().len(), kernel }
+        Self { cpu, cores: allowed().len(), kernel, loopback_mask: proc::loopback_mask() }
     }
 }
 

@@ -19,6 +19,10 @@ pub struct Noise {
     pub switches: u64,
     /// Milliseconds that the hypervisor gave to others while a core wanted to run.
     pub stolen_ms: f64,
+    /// How many segments TCP sent again, whoever's. On one machine none is lost unless a queue of
+    /// the kernel overflows, and whoever waits for one waits for a fifth of a second and more.
+    #[serde(default)]
+    pub resent: u64,
 }
 
 /// Measures this process, and the machine.
@@ -27,11 +31,17 @@ pub(super) struct NoiseMeter {
     waited: Duration,
     switches: u64,
     stolen: Duration,
+    resent: u64,
 }
 
 impl NoiseMeter {
     pub(super) fn start() -> Self {
-        Self { waited: proc::waited(SELF), switches: proc::switches(SELF), stolen: proc::stolen() }
+        Self {
+            waited: proc::waited(SELF),
+            switches: proc::switches(SELF),
+            stolen: proc::stolen(),
+            resent: proc::resent(),
+        }
     }
 
     /// What came since the start; `server_waited` is the server's part.
@@ -41,6 +51,7 @@ impl NoiseMeter {
             server_waited_ms: millis(server_waited),
             switches: proc::switches(SELF).saturating_sub(self.switches),
             stolen_ms: millis(proc::stolen().saturating_sub(self.stolen)),
+            resent: proc::resent().saturating_sub(self.resent),
         }
     }
 }

@@ -25,6 +25,19 @@ pub(super) fn stolen() -> Duration {
     TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
 }
 
+/// How many segments TCP has sent again, of all connections of this network namespace.
+pub(super) fn resent() -> u64 {
+    named(&read("/proc/net/snmp"), "Tcp:", "RetransSegs")
+}
+
+/// The mask of the cores to which the loopback device hands what it receives; none where it is
+/// handled by the core that sent it, as the kernel has it unless told.
+pub(super) fn loopback_mask() -> Option<String> {
+    let mask = read("/sys/class/net/lo/queues/rx-0/rps_cpus");
+    let is_set = mask.trim().contains(|digit| digit != '0' && digit != ',');
+    is_set.then(|| mask.trim().to_owned())
+}
+
 /// A process and all that it started and that still run.
 pub(super) fn family(process: &str) -> Vec<String> {
     let mut family = vec![process.to_owned()];
@@ -72,6 +85,14 @@ fn stolen_ticks(stat: &str) -> u64 {
     all.and_then(|all| all.split_whitespace().nth(7)?.parse().ok()).unwrap_or_default()
 }
 
+/// A number from a table whose first line of a kind names what the second counts.
+fn named(table: &str, kind: &str, name: &str) -> u64 {
+    let mut lines = table.lines().filter_map(|line| line.strip_prefix(kind));
+    let (names, counts) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let mut columns = names.split_whitespace().zip(counts.split_whitespace());
+    columns.find(|column| column.0 == name).and_then(|found| found.1.parse().ok()).unwrap_or(0)
+}
+
 const SWITCHES: &str = "nonvoluntary_ctxt_switches";
 
 /// The unit in which the kernel tells times to programs, on every machine of ours.
@@ -97,6 +118,13 @@ mod tests {
     fn switches_are_those_that_nobody_asked_for() {
         let status = "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t14\n";
         assert_eq!(field(status, SWITCHES), Some(14));
+    }
+
+    #[test]
+    fn a_count_stands_under_its_name() {
+        let table = "Ip: Forwarding\nIp: 1\nTcp: ActiveOpens RetransSegs\nTcp: 3 14\n";
+        assert_eq!(named(table, "Tcp:", "RetransSegs"), 14);
+        assert_eq!(named(table, "Udp:", "RetransSegs"), 0);
     }
 
     #[test]

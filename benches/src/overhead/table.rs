@@ -33,6 +33,9 @@ pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Res
     if let Some(cores) = study.cores {
         writeln!(out, "server on core {}, clients on core {}", cores.server, cores.reader)?;
     }
+    if let Some(mask) = &machine.loopback_mask {
+        writeln!(out, "loopback hands what it receives to the cores of mask {mask}: {HANDED_ON}")?;
+    }
     writeln!(out, "\nEach figure: median (smallest..largest) of all runs. Errors are reported")?;
     writeln!(out, "minus truth, in ms; waits and stolen time in ms.")?;
     write_table(&study.streams, style, out)?;
@@ -172,13 +175,18 @@ impl Tabular for StartUp {
     }
 }
 
+/// What that does to the figures.
+const HANDED_ON: &str = "whoever reads on one of them pays for what the server sends, and what comes \
+                         faster than it can be taken is lost; write 0 to lo's rps_cpus";
+
 const SERVER_LIMITED: &str = "server-limited";
 
-const NOISE: [Column<Noise>; 4] = [
+const NOISE: [Column<Noise>; 5] = [
     Column::new("waited", 0, |noise| Some(noise.waited_ms)),
     Column::new("server waited", 0, |noise| Some(noise.server_waited_ms)),
     Column::new("switches", 0, |noise| Some(noise.switches as f64)),
     Column::new("stolen", 0, |noise| Some(noise.stolen_ms)),
+    Column::new("resent", 0, |noise| Some(noise.resent as f64)),
 ];
 
 fn write_table<L: Tabular + PartialEq>(
