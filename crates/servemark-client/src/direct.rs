@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
+use http::uri::PathAndQuery;
 use http::{Method, Request};
 use servemark_core::{SocketFacts, Stamp};
 use servemark_http1::{Body, Framing, Head, Piece};
@@ -57,14 +58,16 @@ impl Encoded {
     /// A request with the length of its body.
     pub(crate) fn new(request: Request<Bytes>) -> Self {
         let (parts, body) = request.into_parts();
-        let mut head = format!("{} {} HTTP/1.1\r\n", parts.method, parts.uri).into_bytes();
+        let mut head = Vec::with_capacity(USUAL_HEAD);
+        let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        put(&mut head, [parts.method.as_str(), " ", path, " HTTP/1.1\r\n"]);
         for (name, value) in &parts.headers {
-            head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+            put(&mut head, [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
         }
         if !body.is_empty() && !parts.headers.contains_key(CONTENT_LENGTH) {
-            head.extend(format!("content-length: {}\r\n", body.len()).into_bytes());
+            put(&mut head, [CONTENT_LENGTH.as_str(), ": ", &body.len().to_string(), "\r\n"]);
         }
-        head.extend(b"\r\n");
+        put(&mut head, ["\r\n"]);
         let asks_for =
             if parts.method == Method::HEAD { AsksFor::HeadAlone } else { AsksFor::Body };
         Self { head: head.into(), body, asks_for }
@@ -248,6 +251,12 @@ impl std::fmt::Debug for Encoded {
     }
 }
 
+fn put<P: AsRef<[u8]>>(head: &mut Vec<u8>, parts: impl IntoIterator<Item = P>) {
+    for part in parts {
+        head.extend_from_slice(part.as_ref());
+    }
+}
+
 /// One read into the buffer.
 fn poll_read<'b>(
     stream: &mut Stream,
@@ -263,6 +272,9 @@ fn poll_read<'b>(
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
+
+/// What the head of a request takes, credentials and a few headers included.
+const USUAL_HEAD: usize = 512;
 
 /// Several hundred events of a server that was quicker than we.
 const READ: usize = 64 << 10;

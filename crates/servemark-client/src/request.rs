@@ -59,11 +59,9 @@ fn fill(headers: &mut HeaderMap, target: &Target, own: &HeaderMap) -> Result<(),
     }
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(USER_AGENT, HeaderValue::from_static(US));
-    let (content_type, rest): (Vec<_>, Vec<_>) =
-        own.iter().partition(|(name, _)| *name == CONTENT_TYPE);
-    put(headers, content_type);
+    put(headers, own.iter().filter(|header| header.0 == CONTENT_TYPE));
     put(headers, target.headers());
-    put(headers, rest);
+    put(headers, own.iter().filter(|header| header.0 != CONTENT_TYPE));
     Ok(())
 }
 
