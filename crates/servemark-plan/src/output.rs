@@ -116,6 +116,8 @@ pub struct VllmFiles {
     /// From how many milliseconds between two tokens on a timeline shows the second colour, and the
     /// third, if there is to be one.
     pub timeline: Option<[f64; 2]>,
+    /// Whether there is to be a picture of how long prompts and answers are.
+    pub dataset_stats: bool,
     /// By how many seconds the local clock is ahead of Greenwich.
     pub utc_offset_s: i32,
 }

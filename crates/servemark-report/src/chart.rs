@@ -3,6 +3,7 @@
 //! A [`Figure`] is plain data and knows no metric. What cannot be drawn on an axis, such as an
 //! infinite rate or a zero on a logarithmic one, is left out.
 
+mod bars;
 mod canvas;
 mod draw;
 #[cfg(feature = "png")]
@@ -10,6 +11,7 @@ mod png;
 mod scale;
 mod svg;
 
+pub use self::bars::{Bar, Bars};
 pub use self::scale::Scale;
 
 /// Panels in rows, with one legend for all of them.
@@ -32,6 +34,8 @@ pub struct Panel {
     pub x: Axis,
     /// From bottom to top.
     pub y: Axis,
+    /// What stands behind the curves, the first at the back.
+    pub bars: Vec<Bars>,
     /// What is drawn, the first at the back.
     pub curves: Vec<Curve>,
 }
@@ -102,7 +106,13 @@ impl Figure {
 impl Panel {
     /// A panel between two axes.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis, curves: Vec<Curve>) -> Self {
-        Self { title: title.into(), x, y, curves }
+        Self { title: title.into(), x, y, bars: Vec::new(), curves }
+    }
+
+    /// The same with boxes behind its curves.
+    #[must_use]
+    pub fn with_bars(self, bars: Vec<Bars>) -> Self {
+        Self { bars, ..self }
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod chart;
 mod comparison;
+mod dataset_stats;
 mod embedding;
 mod file_name;
 mod grid;
@@ -23,6 +24,7 @@ mod timeline;
 mod vllm;
 
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
+pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};
 pub use file_name::ResultFileName;
 pub use grid::GridFormat;

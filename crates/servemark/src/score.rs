@@ -68,7 +68,7 @@ impl<'a> Scores<'a> {
     /// wanted: SGLang's, or vLLM's where its table is the first.
     pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
         if self.scoring.layouts.first() == Some(&Layout::Vllm) {
-            return self.append_vllm(&self.vllm_result(details, 0), path);
+            return self.append_vllm(&self.vllm_result(details, self.utc_offset_s()), path);
         }
         let options = self.options();
         let options = if details { options.with_output_details() } else { options };

@@ -8,7 +8,7 @@ use servemark_core::JsonObject;
 use servemark_plan::{Layout, SaveMode, VllmFiles};
 use servemark_pyjson::{Text, to_writer};
 use servemark_report::{
-    Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
+    DatasetStatsPlot, Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
     vllm_pytorch_records,
 };
 
@@ -23,6 +23,10 @@ impl Scores<'_> {
             let timeline = TimelinePlot::new(slow, very_slow);
             written.push(self.draw(&timeline, path.with_extension("timeline.html"))?);
         }
+        if files.dataset_stats {
+            let path = path.with_extension("dataset_stats.png");
+            written.push(self.draw(&DatasetStatsPlot, path)?);
+        }
         let result = self.vllm_result(files.details, files.utc_offset_s);
         match files.save {
             None => return Ok(written),
@@ -36,6 +40,13 @@ impl Scores<'_> {
         }
         written.push(path);
         Ok(written)
+    }
+
+    /// Of the machine that made the log, if its plan knew.
+    pub(crate) fn utc_offset_s(&self) -> i32 {
+        let known = self.log.header().plan.pointer("/output/vllm/utc_offset_s");
+        let known = known.and_then(serde_json::Value::as_i64);
+        known.and_then(|seconds| seconds.try_into().ok()).unwrap_or_default()
     }
 
     pub(crate) fn vllm_result(&self, details: bool, utc_offset_s: i32) -> VllmResult {

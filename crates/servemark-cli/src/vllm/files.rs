@@ -17,7 +17,7 @@ pub(super) fn files(
 ) -> Result<Option<VllmFiles>, CliError> {
     let output = &args.output;
     if !are_wanted(output) {
-        return Ok(None);
+        return if output.plot_dataset_stats { Err(UNNAMED) } else { Ok(None) };
     }
     let mut files = VllmFiles::default();
     files.folder = said(output.result_dir.as_ref()).map(Into::into);
@@ -26,6 +26,7 @@ pub(super) fn files(
     files.save = save_mode(output);
     files.details = output.save_detailed;
     files.timeline = output.plot_timeline.then(|| thresholds(output)).transpose()?;
+    files.dataset_stats = output.plot_dataset_stats;
     files.utc_offset_s = environment.now().utc_offset_s;
     if environment.variable("SAVE_TO_PYTORCH_BENCHMARK_FORMAT").is_some() {
         files.pytorch = namespace(args, given);
@@ -51,6 +52,12 @@ fn save_mode(output: &OutputArgs) -> Option<SaveMode> {
 fn said(text: Option<&String>) -> Option<&String> {
     text.filter(|text| !text.is_empty())
 }
+
+/// The picture is named after the result.
+const UNNAMED: CliError = CliError::Together(
+    "--plot-dataset-stats needs a result to be named after; add --save-result, --append-result or \
+     --plot-timeline",
+);
 
 fn thresholds(output: &OutputArgs) -> Result<[f64; 2], CliError> {
     let refused = |why| CliError::Peer(format!("Invalid --timeline-itl-thresholds format: {why}"));

@@ -29,7 +29,6 @@ const NOT_BUILT: &[&str] = &[
     "--hf-split",
     "--hf-subset",
     "--no-stream",
-    "--plot-dataset-stats",
     "--probe-request-rate",
     "--random-mm-base-items-per-request",
     "--random-mm-bucket-config",

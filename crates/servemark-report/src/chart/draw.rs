@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use super::canvas::{At, Canvas, LINE, Stand};
 use super::scale::Span;
-use super::{Curve, Figure, Look, Mark, Panel};
+use super::{Bar, Bars, Curve, Figure, Look, Mark, Panel};
 
 /// How large a figure is, in hundredths of an inch.
 pub(super) fn size(figure: &Figure) -> (u32, u32) {
@@ -45,14 +45,21 @@ impl Frame {
             let spread = mark.spread.unwrap_or_default();
             [mark.y - spread, mark.y + spread]
         };
+        let boxes = || panel.bars.iter().flat_map(|bars| &bars.bars);
         let titles = panel.title.lines().count() as f64;
         Self {
             left: left + 85.0,
             right: left + width - 15.0,
             top: top + 20.0 + titles * TEXT * LINE,
             bottom: top + height - 55.0,
-            x: Span::of(panel.x.scale, marks().map(|mark| mark.x)),
-            y: Span::of(panel.y.scale, marks().flat_map(ends)),
+            x: Span::of(
+                panel.x.scale,
+                marks().map(|mark| mark.x).chain(boxes().flat_map(|bar| [bar.x.0, bar.x.1])),
+            ),
+            y: Span::of(
+                panel.y.scale,
+                marks().flat_map(ends).chain(boxes().flat_map(|bar| [bar.y.0, bar.y.1])),
+            ),
         }
     }
 
@@ -60,7 +67,21 @@ impl Frame {
         let middle = f64::midpoint(self.left, self.right);
         canvas.text(&panel.title, (middle, self.top - panel_title(panel)), TEXT, Stand::Below)?;
         self.draw_axes(panel, canvas)?;
+        panel.bars.iter().try_for_each(|bars| self.draw_bars(bars, canvas))?;
         panel.curves.iter().try_for_each(|curve| self.draw_curve(curve, canvas))
+    }
+
+    fn draw_bars<B: DrawingBackend>(&self, bars: &Bars, canvas: &Canvas<'_, B>) -> io::Result<()> {
+        let color = color(bars.look).mix(0.7);
+        let outlines = bars.bars.iter().filter_map(|bar| self.outline(bar));
+        outlines.into_iter().try_for_each(|outline| canvas.area(&outline, color))
+    }
+
+    /// A box that is no higher than nothing is not drawn.
+    fn outline(&self, bar: &Bar) -> Option<[At; 4]> {
+        let (left, right) = (self.across(bar.x.0)?, self.across(bar.x.1)?);
+        let (low, high) = (self.up(bar.y.0)?, self.up(bar.y.1)?);
+        (low > high).then_some([(left, low), (left, high), (right, high), (right, low)])
     }
 
     fn draw_axes<B: DrawingBackend>(
@@ -197,11 +218,14 @@ fn point<B: DrawingBackend>((x, y): At, look: Look, canvas: &Canvas<'_, B>) -> i
 
 /// A look of each name, in the order of the panels.
 fn legend(figure: &Figure) -> Vec<(&str, Look)> {
-    let curves = figure.rows.iter().flatten().flat_map(|panel| &panel.curves);
+    let named = figure.rows.iter().flatten().flat_map(|panel| {
+        let bars = panel.bars.iter().map(|bars| (bars.label.as_str(), bars.look));
+        bars.chain(panel.curves.iter().map(|curve| (curve.label.as_str(), curve.look)))
+    });
     let mut entries: Vec<(&str, Look)> = Vec::new();
-    for curve in curves.filter(|curve| !curve.label.is_empty()) {
-        if entries.iter().all(|(label, _)| *label != curve.label) {
-            entries.push((&curve.label, curve.look));
+    for entry in named.filter(|(label, _)| !label.is_empty()) {
+        if entries.iter().all(|(label, _)| *label != entry.0) {
+            entries.push(entry);
         }
     }
     entries

@@ -4,6 +4,7 @@
 
 mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
+mod dataset_stats;
 #[path = "../../../servemark-metrics/tests/it/golden.rs"]
 mod golden;
 mod layouts;

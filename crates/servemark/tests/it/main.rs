@@ -9,3 +9,4 @@ mod runs;
 mod selftest;
 mod sessions;
 mod sweeps;
+mod vllm_files;

@@ -1,0 +1,100 @@
+//! The files that vLLM's client leaves behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use servemark::Scores;
+use servemark::core::{
+    Delta, Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
+};
+use servemark::plan::{Layout, SaveMode, ScoringSpec, VllmFiles};
+
+fn log() -> RunLog {
+    let at = Stamp::from_nanos;
+    let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 3, 1), at(0));
+    recorder.sent(at(0));
+    recorder.body(at(1_000_000_000), 9);
+    recorder.at(at(1_000_000_000)).delta(Delta::content("text"));
+    recorder.at(at(1_000_000_000)).usage(Usage::new(Some(3), Some(1)));
+    let record = recorder.finish(Ok(Finish::default()), at(1_000_000_000));
+    let mut facts = RunFacts::default();
+    "vllm".clone_into(&mut facts.backend);
+    "org/a-model".clone_into(&mut facts.model);
+    facts.request_rate = Some(2.0);
+    let mut footer = Footer::default();
+    footer.ended = at(2_000_000_000);
+    RunLog::new(Header::new(0, facts, Value::Null), vec![record], Some(footer))
+}
+
+fn saved(files: &VllmFiles) -> Vec<PathBuf> {
+    let (log, scoring) = (log(), ScoringSpec::default());
+    Scores::of(&log, &scoring).save_vllm(files).unwrap()
+}
+
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(name).collect()
+}
+
+/// The results in a file, one in each line.
+fn results(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(!text.ends_with('\n'), "vLLM ends no line");
+    text.split('\n').map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn what_is_appended_is_a_line_and_what_is_saved_is_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().join("new/folder"));
+    files.name = Some("r.json".to_owned());
+    files.save = Some(SaveMode::Append);
+    let path = saved(&files).pop().unwrap();
+    saved(&files);
+    let appended = results(&path);
+    assert_eq!((appended.len(), &appended[0]), (2, &appended[1]));
+    files.save = Some(SaveMode::Replace);
+    saved(&files);
+    assert_eq!(results(&path), appended[..1]);
+    assert_eq!(appended[0]["completed"], json!(1));
+    assert_eq!(appended[0]["native_p99_e2el_ms"], Value::Null, "one is too few for it");
+}
+
+#[test]
+fn files_are_named_after_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().to_owned());
+    files.save = Some(SaveMode::Replace);
+    files.timeline = Some([25.0, 50.0]);
+    files.pytorch = json!({"model": "m"}).as_object().cloned();
+    files.utc_offset_s = 3600;
+    let stem = "vllm-2.0qps-a-model-19700101-010002";
+    let expected = ["timeline.html", "pytorch.json", "json"].map(|end| format!("{stem}.{end}"));
+    assert_eq!(names(&saved(&files)), expected);
+    files.label = Some("mine".to_owned());
+    assert_eq!(names(&saved(&files))[2], "mine-2.0qps-a-model-19700101-010002.json");
+}
+
+#[test]
+fn a_timeline_needs_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().to_owned());
+    files.name = Some("own.name".to_owned());
+    files.timeline = Some([25.0, 50.0]);
+    assert_eq!(names(&saved(&files)), ["own.timeline.html"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_score_appends_vllms_result_where_its_table_is_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.jsonl");
+    let (log, mut scoring) = (log(), ScoringSpec::default());
+    scoring.layouts = vec![Layout::Vllm];
+    Scores::of(&log, &scoring).append_result(true, &path).unwrap();
+    assert_eq!(results(&path)[0]["generated_texts"], json!(["text"]));
+}
