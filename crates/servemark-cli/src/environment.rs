@@ -201,7 +201,7 @@ impl fmt::Debug for Environment {
             .field("now", &self.now)
             .field("directory", &self.directory)
             .field("nonce", &self.nonce)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -137,6 +137,8 @@ pub enum Phase {
     /// The measurement.
     #[default]
     Measure,
+    /// Sent beside the measurement, to see how a small request fares under its load.
+    Probe,
 }
 
 /// What the data set planned for a request.

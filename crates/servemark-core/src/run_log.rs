@@ -22,6 +22,15 @@ pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::RunLogReader;
 pub use writer::RunLogWriter;
 
+/// Which phases come first.
+fn place(phase: Phase) -> u8 {
+    match phase {
+        Phase::Warmup => 0,
+        Phase::Measure => 1,
+        Phase::Probe => 2,
+    }
+}
+
 /// One run: what was planned, what was seen, and what was learned after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {
@@ -34,7 +43,7 @@ impl RunLog {
     /// A log of its parts. Records may come in any order; they are kept in the order of the plan,
     /// so that a score does not depend on who finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
-        records.sort_by_key(|record| (record.phase != Phase::Warmup, record.key()));
+        records.sort_by_key(|record| (place(record.phase), record.key()));
         Self { header, records, footer }
     }
 
@@ -48,14 +57,23 @@ impl RunLog {
         &self.header
     }
 
-    /// Every record, the warm-up's first.
+    /// Every record, the warm-up's first and the probes last.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
     }
 
     /// The records of the measurement, in the order of the plan.
     pub fn measured(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
-        self.records.iter().filter(|record| record.phase == Phase::Measure)
+        self.of(Phase::Measure)
+    }
+
+    /// The records of what was sent beside the measurement.
+    pub fn probes(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
+        self.of(Phase::Probe)
+    }
+
+    fn of(&self, phase: Phase) -> impl Iterator<Item = &RequestRecord> + Clone {
+        self.records.iter().filter(move |record| record.phase == phase)
     }
 
     /// What was learned after the run; absent if the run was killed.

@@ -22,6 +22,7 @@ mod metrics;
 mod peak;
 mod plateau;
 mod policy;
+mod probes;
 mod score;
 mod server_work;
 mod sessions;
@@ -57,6 +58,7 @@ pub use policy::{
     OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules, TokenSource,
     TpotRule,
 };
+pub use probes::Probes;
 pub use score::RequestScore;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};

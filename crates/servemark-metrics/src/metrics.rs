@@ -7,9 +7,9 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Rates, RequestScore, ServerWork,
-    SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
-    statistics,
+    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, Rates, RequestScore,
+    ServerWork, SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
+    Waits, peak, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -50,6 +50,9 @@ pub struct Metrics {
     pub accept_length: AcceptLength,
     /// What the server counted of its own work.
     pub server_work: ServerWork,
+    /// How small requests fared that were sent beside the load, if any was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Probes>,
     /// How many times faster speech was read than it is spoken; absent where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inverse_real_time_factor: Option<f64>,
@@ -105,6 +108,7 @@ impl Metrics {
             sessions: SessionMetrics::of(log, policy, scores),
             accept_length: AcceptLength::of(log),
             server_work: ServerWork::of(log, duration_s),
+            probes: Probes::of(log, policy),
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
             plateau: Plateau::of(log, policy, scores, duration_s),

@@ -53,6 +53,12 @@ impl<'a> RequestScore<'a> {
         log.measured().map(|record| reader.score(record)).collect()
     }
 
+    /// The same of what was sent beside the measurement.
+    pub(crate) fn of_probes(log: &'a RunLog, policy: &MetricPolicy) -> Vec<Self> {
+        let reader = Reader::new(log, policy);
+        log.probes().map(|record| reader.score(record)).collect()
+    }
+
     /// How many tokens it gave; zero where nobody knows.
     pub fn output_token_count(&self) -> u64 {
         self.output_tokens.map_or(0, |(count, _)| count)

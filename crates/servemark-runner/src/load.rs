@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use servemark_schedule::{AdapterSpec, ArrivalSpec};
+use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
 /// How much to send, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -28,6 +28,9 @@ pub struct LoadSpec {
     pub lasts: Option<Duration>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
+    /// How often a small request is sent beside the load, at most; never without a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Rate>,
     /// The adapters that sessions ask for; the model itself without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapters: Option<AdapterSpec>,
@@ -56,6 +59,7 @@ impl LoadSpec {
             in_waves: false,
             lasts: None,
             warmup: WarmupSpec::default(),
+            probes: None,
             adapters: None,
             sessions: SessionSpec::default(),
             look_ahead: LookAheadSpec::default(),

@@ -103,6 +103,17 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Warmup, &copies, &at_once).await
     }
 
+    /// Sends one request at once, which is no part of the measurement, and says how it ended;
+    /// nothing if the runner was told to stop.
+    pub async fn probe<T: Transport>(
+        &self,
+        transport: &Arc<T>,
+        sample: &Sample,
+    ) -> Option<Result<(), RequestError>> {
+        let one: Arc<[Session]> = [Session::from(sample.clone())].into();
+        self.alone(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
+    }
+
     /// Opens every session when the schedule says, sends each later turn when its pause after the
     /// answer before it is over, and waits for all of them. Says how each request that was sent
     /// ended.

@@ -80,6 +80,12 @@ fn trace(dataset: &DatasetSpec) -> Option<String> {
 }
 
 fn traffic(plan: &BenchPlan) -> Vec<String> {
+    let rate = plan.load.probes.map(|rate| pyjson::repr(rate.per_second()));
+    let probes = rate.map(|rate| format!("Probe request rate: {rate} req/s"));
+    load(plan).into_iter().chain(probes).collect()
+}
+
+fn load(plan: &BenchPlan) -> Vec<String> {
     let said = |key: &str| plan.echo.get(key).map_or_else(|| "None".to_owned(), python);
     if plan.load.arrivals.is_trace() {
         return vec!["Self timing is set, using the timestamps from the trace file.".to_owned()];

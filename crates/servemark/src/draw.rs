@@ -45,6 +45,12 @@ impl Load {
         sample
     }
 
+    /// What a probe asks: next to nothing, with the keys of the first request.
+    pub(crate) fn probe(&self) -> Sample {
+        let keys = self.sessions[0].first.extra_body.clone();
+        Sample::new("Hi", 1, 1).with_extra_body(keys)
+    }
+
     /// The simulator's truth, which goes by the numbers that it was told, by session and turn.
     pub(crate) fn by_turn(&self, truth: Vec<Truth>) -> Vec<Truth> {
         let keys: Vec<RequestKey> = keys(&self.sessions).collect();

@@ -102,6 +102,7 @@ mod files;
 mod journal;
 mod known;
 mod offline;
+mod probes;
 mod process;
 mod profiler;
 mod salt;

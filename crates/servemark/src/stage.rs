@@ -13,13 +13,14 @@ use servemark_core::{
 };
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
-use servemark_runner::{self as runner, Fleet, Runner, Share, WarmupSpec};
+use servemark_runner::{self as runner, Fleet, Runner, Share, Stop, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
 use crate::audience::News;
 use crate::discover::Names;
 use crate::draw::Load;
 use crate::journal::Journal;
+use crate::probes::{Probe, Probes};
 use crate::profiler::Profilers;
 use crate::server::{self, Server};
 use crate::{ExecuteError, RunContext};
@@ -65,8 +66,10 @@ impl Stage<'_> {
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
         self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
         let before = self.server.counters(self.plan).await;
+        let probes = self.probe(journal, clock)?;
         let measured = self.measure(&runner, &transport, clock).await;
         let ended = clock.now();
+        self.finish(probes);
         let counters = self.counted_since(before).await;
         profilers.stop().await;
         let runner::Measured { cost, lost, started: began, .. } =
@@ -75,6 +78,28 @@ impl Stage<'_> {
             self.context.tell(&News::ShardLost { shard: share.shard() });
         }
         Ok(Measured { cost, lost_shards: lost.len(), began, ended, counters })
+    }
+
+    /// Lets probes be sent from now on, if the plan wants any.
+    fn probe(
+        &self,
+        journal: &Journal,
+        clock: MonotonicClock,
+    ) -> Result<Option<Probes>, ExecuteError> {
+        let Some(rate) = self.plan.load.probes else { return Ok(None) };
+        let transport = self.transport(clock).map_err(ExecuteError::Target)?;
+        let (sample, observer) = (self.load.probe(), journal.observer());
+        let probe = Probe { rate, sample, transport, observer };
+        Probes::start(probe, clock).map(Some).map_err(ExecuteError::Machine)
+    }
+
+    /// The run can do without probes.
+    fn finish(&self, probes: Option<Probes>) {
+        let is_hurried = self.context.stop.signal().is(Stop::Now);
+        if let Some(Err(error)) = probes.map(|probes| probes.finish(is_hurried)) {
+            let reason = error.to_string();
+            self.context.tell(&News::Missed { what: "send probes beside the load", reason });
+        }
     }
 
     async fn counted_since(&self, before: Option<ServerCounters>) -> Option<CountedWork> {

@@ -15,6 +15,7 @@ pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     load.max_concurrency = limit(&args.load)?;
     load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, args.load.num_warmups)?);
     load.adapters = adapters(&args.load)?;
+    load.probes = probes(&args.load)?;
     args.shards.apply(&mut load)?;
     Ok(load)
 }
@@ -77,6 +78,12 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
     let rate = |flag, rate: i64| Rate::new(rate as f64).map_err(refused(flag));
     let (from, to) = (rate("--ramp-up-start-rps", from)?, rate("--ramp-up-end-rps", to)?);
     Ramp::new(growth, from, to).map_err(refused("--ramp-up-end-rps"))
+}
+
+/// Only a rate above zero asks for any.
+fn probes(args: &LoadArgs) -> Result<Option<Rate>, CliError> {
+    let rate = (args.probe_request_rate > 0.0).then_some(args.probe_request_rate);
+    rate.map(Rate::new).transpose().map_err(refused("--probe-request-rate"))
 }
 
 /// One module alone is asked for by all, whichever way it is chosen.

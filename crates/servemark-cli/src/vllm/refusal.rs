@@ -10,6 +10,10 @@ pub(super) fn check(args: &VllmArgs, given: &Given) -> Result<(), CliError> {
     if let Some(flag) = NOT_BUILT.iter().find(|flag| given.asks(flag)) {
         return Err(CliError::not_built(*flag));
     }
+    let mode = args.target.tokenizer_mode.as_str();
+    if !["auto", "hf"].contains(&mode) {
+        return Err(CliError::not_built(format!("--tokenizer-mode {mode}")));
+    }
     check_dataset(args)?;
     check_timing(args)
 }
@@ -29,13 +33,11 @@ const NOT_BUILT: &[&str] = &[
     "--hf-split",
     "--hf-subset",
     "--no-stream",
-    "--probe-request-rate",
     "--random-mm-base-items-per-request",
     "--random-mm-bucket-config",
     "--random-mm-limit-mm-per-prompt",
     "--random-mm-num-mm-items-range-ratio",
     "--skip-tokenizer-init",
-    "--tokenizer-mode",
 ];
 
 fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {

@@ -6,6 +6,7 @@ mod bodies;
 mod plans;
 mod properties;
 mod refusals;
+mod vllm;
 mod vllm_throughput;
 
 use servemark_cli::{CliError, Environment, LocalTime, Parsed, UsageError, sglang};

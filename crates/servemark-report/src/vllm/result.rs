@@ -5,7 +5,7 @@ use std::io;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, RunFacts};
-use servemark_metrics::{Diffusion, Gaps, Metrics, RequestScore, Speculation};
+use servemark_metrics::{Diffusion, Gaps, Metrics, Probes, RequestScore, Speculation};
 use servemark_pyjson::{Text, to_writer};
 
 use super::families::{Family, families};
@@ -46,6 +46,9 @@ impl VllmResult {
         let date = clock.compact(end_of(report.log));
         let mut result = header(&report.log.header().facts, date);
         self.body(&mut result, report);
+        if let Some(probes) = &report.metrics.probes {
+            self::probes(&mut result, probes);
+        }
         if let Some(changes) = ramp::changes(report.log, &clock) {
             result.put("rps_change_events", changes);
         }
@@ -180,6 +183,15 @@ fn item_totals(result: &mut Entries, metrics: &Metrics) {
     result.put("request_throughput", metrics.throughput.requests_per_s);
     result.put("input_sequence_throughput", metrics.items.items_per_s);
     result.put("total_token_throughput", metrics.throughput.total_tokens_per_s);
+}
+
+fn probes(result: &mut Entries, probes: &Probes) {
+    let e2el = &probes.e2el;
+    result.put("probe_completed", probes.completed);
+    result.put("probe_failed", probes.failed);
+    result.put("probe_median_e2el_ms", e2el.median_ms);
+    result.put("probe_p99_e2el_ms", e2el.percentile_ms(99.0));
+    result.put("probe_max_e2el_ms", e2el.max_ms);
 }
 
 fn server_work(result: &mut Entries, metrics: &Metrics) {

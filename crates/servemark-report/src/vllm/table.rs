@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_metrics::{Diffusion, Metrics, Speculation};
+use servemark_metrics::{Diffusion, Metrics, Probes, Speculation};
 
 use super::VllmOptions;
 use super::families::{Family, families};
@@ -35,6 +35,9 @@ impl ReportFormat for VllmTable {
             self.of_tokens(&mut table, report.metrics);
         } else {
             self.of_items(&mut table, report.metrics);
+        }
+        if let Some(probes) = &report.metrics.probes {
+            self::probes(&mut table, probes);
         }
         for family in families(report, &self.options) {
             self::family(&mut table, &family);
@@ -119,6 +122,16 @@ fn family(table: &mut Table, family: &Family<'_>) {
     for (percent, value) in family.percentiles() {
         table.row(&format!("P{percent} {label} (ms):"), fixed(value));
     }
+}
+
+fn probes(table: &mut Table, probes: &Probes) {
+    let e2el = &probes.e2el;
+    table.section("Probe Requests");
+    table.row("Probe requests completed:", probes.completed);
+    table.row("Probe requests failed:", probes.failed);
+    table.row("Median probe E2EL (ms):", fixed(e2el.median_ms));
+    table.row("P99 probe E2EL (ms):", fixed(e2el.percentile_ms(99.0)));
+    table.row("Max probe E2EL (ms):", fixed(e2el.max_ms));
 }
 
 /// A model that diffuses does not guess.

@@ -13,9 +13,9 @@ use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
 use servemark::mock::{Fault, MockServer, MockSpec};
-use servemark::plan::{BenchPlan, ServerSpec, WorkloadSpec};
+use servemark::plan::{BenchPlan, Layout, ServerSpec, WorkloadSpec};
 use servemark::runner::LoadSpec;
-use servemark::schedule::{ArrivalSpec, Slowdown};
+use servemark::schedule::{ArrivalSpec, Rate, Slowdown};
 use servemark::tokenizer::TokenizerSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
 
@@ -323,4 +323,23 @@ fn what_does_not_say_when_cannot_be_replayed() {
 
 fn fixture(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
+}
+
+#[test]
+fn probes_are_sent_beside_the_load_and_scored_apart() {
+    let mut plan = plan(BackendName::Vllm, &[]);
+    plan.load.max_concurrency = Some(NonZeroUsize::MIN);
+    plan.load.probes = Some(Rate::new(200.0).expect("a rate"));
+    plan.scoring.layouts = vec![Layout::Vllm];
+    let log = run(&plan).expect("it runs").log;
+    assert_eq!(log.measured().count(), 20);
+    let probes: Vec<_> = log.probes().collect();
+    assert!(probes.len() > 1, "{} probes", probes.len());
+    for probe in &probes {
+        assert!(probe.is_success(), "{:?}", probe.outcome);
+        assert_eq!((probe.planned.prompt_tokens, probe.planned.output_tokens), (1, 1));
+    }
+    let table = tables(&log, &plan);
+    assert!(table.contains(&format!("Probe requests completed:                {}", probes.len())));
+    assert!(table.contains("Successful requests:                     20"), "{table}");
 }
