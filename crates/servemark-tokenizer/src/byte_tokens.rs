@@ -81,7 +81,7 @@ fn added(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<BTreeMap<Strin
         listed => Vec::deserialize(listed).ok()?,
     };
     listed.sort_by_key(|token| token.id);
-    let (normalizes, mut next) = (!document["normalizer"].is_null(), vocabulary.len() as u32..);
+    let (normalizes, mut next) = (normalizes(document), vocabulary.len() as u32..);
     let mut added = BTreeMap::new();
     for Added { id, content, normalized } in listed {
         let known = vocabulary.get(content.as_str()).copied();
@@ -94,6 +94,13 @@ fn added(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<BTreeMap<Strin
         }
     }
     Some(added)
+}
+
+/// Whether a text is changed before it is split. Some files name a sequence of nothing.
+fn normalizes(document: &Value) -> bool {
+    let normalizer = &document["normalizer"];
+    let steps = normalizer["normalizers"].as_array();
+    steps.map_or(!normalizer.is_null(), |steps| !steps.is_empty())
 }
 
 /// The bytes of all tokens in the order of their ids, and where those of each end.

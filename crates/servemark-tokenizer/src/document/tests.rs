@@ -215,6 +215,11 @@ fn a_byte_level_vocabulary_is_a_table() {
     // One that the vocabulary has already, and one within another.
     let known = json!([added(256, "ab", false), added(258, "<s>", false), added(259, "s>", false)]);
     takes_bytes(&byte_level(&more, &known), true);
+    // A spelling that nothing changes.
+    let normalized = json!([added(258, "<e\u{301}>", true)]);
+    let nothing = json!({"type": "Sequence", "normalizers": []}).to_string();
+    let unchanged = byte_level(&more, &normalized).replace(r#"{"type":"NFC"}"#, &nothing);
+    takes_bytes(&unchanged, true);
     // Ids that no token has.
     takes_bytes(&byte_level(&json!({"ab": 256, "abab": 300}), &json!([])), true);
 }
