@@ -114,9 +114,13 @@ impl Selftest {
 pub fn selftest(spec: &SelftestSpec, context: &RunContext) -> Result<Selftest, ExecuteError> {
     let placement = Placement::among(&affinity::cores());
     let client: Vec<usize> = placement.client_core.into_iter().collect();
+    // One core of it is all that the thread below is told of.
+    let host = HostFacts::of_this_machine();
     // On a thread of its own, whose runtime and whose helpers keep to the client's core.
     let tested = thread::scope(|scope| {
-        scope.spawn(|| affinity::on(&client, || on_this_core(spec, context, placement))).join()
+        scope
+            .spawn(|| affinity::on(&client, || on_this_core(spec, context, placement, host)))
+            .join()
     });
     tested.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -125,6 +129,7 @@ fn on_this_core(
     spec: &SelftestSpec,
     context: &RunContext,
     placement: Placement,
+    host: HostFacts,
 ) -> Result<Selftest, ExecuteError> {
     let limits = MachineLimits::raise()?;
     let timer = timer::lateness().map_err(ExecuteError::Machine)?;
@@ -133,7 +138,7 @@ fn on_this_core(
     let verdict = SelftestVerdict::of(&accuracy);
     Ok(Selftest {
         servemark: env!("CARGO_PKG_VERSION").to_owned(),
-        host: HostFacts::of_this_machine(),
+        host,
         placement,
         limits,
         timer,

@@ -49,6 +49,9 @@ fn a_machine_is_tested_and_its_figures_are_kept() {
     );
     let document: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
     assert_eq!(document["accuracy"]["streams"], 4);
+    // The machine's, and not those that the tested client kept to.
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(document["host"]["cores"], cores);
 
     let cache = tempfile::tempdir().unwrap();
     let file = found.keep(cache.path()).unwrap();
