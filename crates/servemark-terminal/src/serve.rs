@@ -8,7 +8,7 @@ use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, SweepRunError,
-    execute, stop_on_ctrl_c,
+    VllmSaved, execute, stop_on_ctrl_c,
 };
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
@@ -148,9 +148,7 @@ fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
         appended.with_context(|| cannot_append("the result", path))?;
     }
     if let Some(files) = &output.vllm {
-        for path in scores.save_vllm(files).context("cannot write the result")? {
-            screen::complain(&format!("Written: {}", path.display()));
-        }
+        say_saved(&scores.save_vllm(files).context("cannot write the result")?);
     }
     if let Some(path) = &output.steady_state_file {
         let appended = scores.append_steady_state(path);
@@ -159,6 +157,20 @@ fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Of its plots vLLM's client says where they are, of its other files nothing.
+fn say_saved(saved: &VllmSaved) {
+    let plots =
+        [("Timeline plot", &saved.timeline), ("Dataset statistics plot", &saved.dataset_stats)];
+    for (what, path) in plots {
+        if let Some(path) = path {
+            screen::print(&format!("{what} saved to: {}\n", path.display()));
+        }
+    }
+    for path in [&saved.result, &saved.pytorch].into_iter().flatten() {
+        screen::complain(&format!("Result: {}", path.display()));
+    }
 }
 
 fn cannot_append(what: &str, path: &Path) -> String {

@@ -132,6 +132,7 @@ pub use stop_key::stop_on_ctrl_c;
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,
 };
+pub use vllm_files::VllmSaved;
 
 pub use servemark_backends as backends;
 pub use servemark_client as client;

@@ -14,32 +14,53 @@ use servemark_report::{
 
 use crate::Scores;
 
+/// Where the files are that were asked for.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct VllmSaved {
+    /// The page with every request's life.
+    pub timeline: Option<PathBuf>,
+    /// The picture of how long prompts and answers were.
+    pub dataset_stats: Option<PathBuf>,
+    /// The result.
+    pub result: Option<PathBuf>,
+    /// The same for `PyTorch`'s benchmark database.
+    pub pytorch: Option<PathBuf>,
+}
+
 impl Scores<'_> {
-    /// Writes the files that vLLM's client would leave behind, and says which they are.
-    pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<Vec<PathBuf>> {
+    /// Writes the files that vLLM's client would leave behind.
+    pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<VllmSaved> {
         let path = self.vllm_path(files)?;
-        let mut written = Vec::new();
+        let mut saved = VllmSaved::default();
         if let Some([slow, very_slow]) = files.timeline {
             let timeline = TimelinePlot::new(slow, very_slow);
-            written.push(self.draw(&timeline, path.with_extension("timeline.html"))?);
+            saved.timeline = Some(self.draw(&timeline, path.with_extension("timeline.html"))?);
         }
         if files.dataset_stats {
             let path = path.with_extension("dataset_stats.png");
-            written.push(self.draw(&DatasetStatsPlot, path)?);
+            saved.dataset_stats = Some(self.draw(&DatasetStatsPlot, path)?);
         }
-        let result = self.vllm_result(files.details, files.utc_offset_s);
-        match files.save {
-            None => return Ok(written),
-            Some(SaveMode::Append) => self.append_vllm(&result, &path)?,
-            Some(SaveMode::Replace) => {
-                self.draw(&result, path.clone())?;
+        if let Some(mode) = files.save {
+            let result = self.vllm_result(files.details, files.utc_offset_s);
+            if let Some(args) = &files.pytorch {
+                saved.pytorch = Some(self.write_pytorch(&result, args, &path)?);
             }
+            saved.result = Some(self.save_result(&result, mode, path)?);
         }
-        if let Some(args) = &files.pytorch {
-            written.push(self.write_pytorch(&result, args, &path)?);
+        Ok(saved)
+    }
+
+    fn save_result(
+        &self,
+        result: &VllmResult,
+        mode: SaveMode,
+        path: PathBuf,
+    ) -> io::Result<PathBuf> {
+        match mode {
+            SaveMode::Append => self.append_vllm(result, &path).map(|()| path),
+            SaveMode::Replace => self.draw(result, path),
         }
-        written.push(path);
-        Ok(written)
     }
 
     /// Of the machine that made the log, if its plan knew.

@@ -83,6 +83,15 @@ async fn what_sglang_says_of_itself() {
 }
 
 #[tokio::test]
+async fn what_a_server_tells_prometheus_is_text_as_it_is() {
+    let text = "vllm:prefix_cache_hits_total 3\n";
+    let server = RawServer::answering(document("200 OK", "text/plain", text)).await;
+    assert_eq!(control(&server).metrics().await.unwrap(), text);
+    let asked = control(&mirror().await).metrics().await.unwrap_err();
+    assert!(format!("{asked:?}").contains("GET /metrics"), "{asked:?}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_not_json() {
     let server = RawServer::answering(document("200 OK", "text/html", "<html>")).await;
     let error = control(&server).models().await.unwrap_err();

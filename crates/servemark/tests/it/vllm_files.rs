@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use servemark::Scores;
 use servemark::core::{
     Delta, Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
 };
 use servemark::plan::{Layout, SaveMode, ScoringSpec, VllmFiles};
+use servemark::{Scores, VllmSaved};
 
 fn log() -> RunLog {
     let at = Stamp::from_nanos;
@@ -27,14 +27,13 @@ fn log() -> RunLog {
     RunLog::new(Header::new(0, facts, Value::Null), vec![record], Some(footer))
 }
 
-fn saved(files: &VllmFiles) -> Vec<PathBuf> {
+fn saved(files: &VllmFiles) -> VllmSaved {
     let (log, scoring) = (log(), ScoringSpec::default());
     Scores::of(&log, &scoring).save_vllm(files).unwrap()
 }
 
-fn names(paths: &[PathBuf]) -> Vec<String> {
-    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
-    paths.iter().map(name).collect()
+fn name(path: Option<&PathBuf>) -> String {
+    path.unwrap().file_name().unwrap().to_string_lossy().into_owned()
 }
 
 /// The results in a file, one in each line.
@@ -51,7 +50,7 @@ fn what_is_appended_is_a_line_and_what_is_saved_is_alone() {
     files.folder = Some(folder.path().join("new/folder"));
     files.name = Some("r.json".to_owned());
     files.save = Some(SaveMode::Append);
-    let path = saved(&files).pop().unwrap();
+    let path = saved(&files).result.unwrap();
     saved(&files);
     let appended = results(&path);
     assert_eq!((appended.len(), &appended[0]), (2, &appended[1]));
@@ -72,10 +71,13 @@ fn files_are_named_after_the_run() {
     files.pytorch = json!({"model": "m"}).as_object().cloned();
     files.utc_offset_s = 3600;
     let stem = "vllm-2.0qps-a-model-19700101-010002";
-    let expected = ["timeline.html", "pytorch.json", "json"].map(|end| format!("{stem}.{end}"));
-    assert_eq!(names(&saved(&files)), expected);
+    let made = saved(&files);
+    assert_eq!(name(made.timeline.as_ref()), format!("{stem}.timeline.html"));
+    assert_eq!(name(made.pytorch.as_ref()), format!("{stem}.pytorch.json"));
+    assert_eq!(name(made.result.as_ref()), format!("{stem}.json"));
     files.label = Some("mine".to_owned());
-    assert_eq!(names(&saved(&files))[2], "mine-2.0qps-a-model-19700101-010002.json");
+    let labelled = name(saved(&files).result.as_ref());
+    assert_eq!(labelled, "mine-2.0qps-a-model-19700101-010002.json");
 }
 
 #[test]
@@ -85,7 +87,7 @@ fn a_timeline_needs_no_result() {
     files.folder = Some(folder.path().to_owned());
     files.name = Some("own.name".to_owned());
     files.timeline = Some([25.0, 50.0]);
-    assert_eq!(names(&saved(&files)), ["own.timeline.html"]);
+    assert_eq!(name(saved(&files).timeline.as_ref()), "own.timeline.html");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
