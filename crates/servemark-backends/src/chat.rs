@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use servemark_core::{Image, Prompt, RequestError, Sample};
+use servemark_core::{Medium, Prompt, RequestError, Sample};
 
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
@@ -52,7 +52,7 @@ impl Backend for ChatBackend {
         let messages = match &sample.prompt {
             Prompt::Messages(messages) => json!(messages),
             prompt => {
-                let content = content(text_of(prompt, path)?, &sample.images)?;
+                let content = content(text_of(prompt, path)?, &sample.media)?;
                 json!([{"role": "user", "content": content}])
             }
         };
@@ -76,7 +76,7 @@ impl Backend for ChatBackend {
 }
 
 /// A text, behind the pictures that it is about if there are any.
-fn content(text: Value, images: &[Image]) -> Result<Value, RequestError> {
+fn content(text: Value, images: &[Medium]) -> Result<Value, RequestError> {
     if images.is_empty() {
         return Ok(text);
     }

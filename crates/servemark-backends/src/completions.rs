@@ -69,7 +69,7 @@ impl Backend for CompletionsBackend {
             .with_all(extra);
         let body = if *include_usage { body.with_usage_asked() } else { body };
         let body = body.with_adapter(sample);
-        let body = body.with_images("image_data", &sample.images)?;
+        let body = body.with_images("image_data", &sample.media)?;
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

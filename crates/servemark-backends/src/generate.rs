@@ -108,7 +108,7 @@ impl Backend for GenerateBackend {
             .with_all(spec.common.extra_for(sample))
             .with_some("top_logprobs_num", top_logprobs)
             .with_some("token_ids_logprob", (!ids.is_empty()).then(|| ids.clone()))
-            .with_images("image_data", &sample.images)?;
+            .with_images("image_data", &sample.media)?;
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 

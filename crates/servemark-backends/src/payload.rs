@@ -4,7 +4,7 @@
 //! those of the same name where they stand and otherwise follow at the end.
 
 use serde_json::{Value, json};
-use servemark_core::{ErrorKind, Image, JsonObject, Prompt, RequestError, Sample};
+use servemark_core::{ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample};
 
 /// A body being written, key by key.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ impl Payload {
     }
 
     /// The next key: a sample's pictures, if it has any.
-    pub(crate) fn with_images(self, key: &str, images: &[Image]) -> Result<Self, RequestError> {
-        let uris = images.iter().map(Image::uri).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn with_images(self, key: &str, images: &[Medium]) -> Result<Self, RequestError> {
+        let uris = images.iter().map(Medium::uri).collect::<Result<Vec<_>, _>>()?;
         Ok(self.with_some(key, (!uris.is_empty()).then_some(uris)))
     }
 

@@ -3,6 +3,7 @@
 //! The order and the presence of the keys are those of vLLM 0.33.0's `bench serve`. Where OpenAI's
 //! routes answer as they always do, the readers are those of the other dialects.
 
+mod audio;
 mod counters;
 mod pooling;
 mod prompt;
@@ -60,6 +61,8 @@ impl VllmSpec {
 pub enum VllmDialect {
     /// Text completions.
     Openai,
+    /// Transcriptions.
+    OpenaiAudio,
     /// Chat.
     OpenaiChat,
     /// Embeddings of texts.
@@ -84,10 +87,11 @@ pub enum VllmDialect {
 
 impl VllmDialect {
     /// All of them, in vLLM's order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Openai,
         Self::OpenaiChat,
         Self::OpenaiResponses,
+        Self::OpenaiAudio,
         Self::OpenaiEmbeddings,
         Self::OpenaiEmbeddingsChat,
         Self::OpenaiEmbeddingsClip,
@@ -102,6 +106,7 @@ impl VllmDialect {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Openai => "openai",
+            Self::OpenaiAudio => "openai-audio",
             Self::OpenaiChat => "openai-chat",
             Self::OpenaiEmbeddings => "openai-embeddings",
             Self::OpenaiEmbeddingsChat => "openai-embeddings-chat",
@@ -125,6 +130,7 @@ impl VllmDialect {
     pub const fn path(self) -> &'static str {
         match self {
             Self::Openai => "/v1/completions",
+            Self::OpenaiAudio => "/v1/audio/transcriptions",
             Self::OpenaiChat => "/v1/chat/completions",
             Self::OpenaiEmbeddings
             | Self::OpenaiEmbeddingsChat
@@ -141,6 +147,7 @@ impl VllmDialect {
     pub const fn suffixes(self) -> &'static [&'static str] {
         match self {
             Self::Openai => &["completions"],
+            Self::OpenaiAudio => &["transcriptions", "translations"],
             Self::OpenaiChat => &["chat/completions"],
             Self::OpenaiResponses => &["responses"],
             Self::OpenaiEmbeddings
@@ -158,6 +165,7 @@ impl VllmDialect {
     pub const fn api(self) -> &'static str {
         match self {
             Self::Openai => "OpenAI Completions API",
+            Self::OpenaiAudio => "OpenAI Audio API",
             Self::OpenaiChat => "OpenAI Chat Completions API",
             Self::OpenaiResponses => "OpenAI Responses API",
             Self::OpenaiEmbeddings
@@ -172,7 +180,7 @@ impl VllmDialect {
 
     /// Whether an answer is made of tokens.
     pub const fn generates(self) -> bool {
-        matches!(self, Self::Openai | Self::OpenaiChat | Self::OpenaiResponses)
+        matches!(self, Self::Openai | Self::OpenaiAudio | Self::OpenaiChat | Self::OpenaiResponses)
     }
 }
 
@@ -197,6 +205,7 @@ impl VllmBackend {
     fn body(&self, sample: &Sample) -> Result<Payload, RequestError> {
         match self.spec.dialect {
             VllmDialect::Openai => self.completions(sample),
+            VllmDialect::OpenaiAudio => Ok(self.transcription(sample)),
             VllmDialect::OpenaiChat => self.chat(sample),
             VllmDialect::OpenaiResponses => self.responses(sample),
             VllmDialect::OpenaiEmbeddings => {
@@ -240,6 +249,16 @@ impl VllmBackend {
             .with_some("stream_options", self.usage_wanted()))
     }
 
+    /// What stands in the form behind the recording. The prompt is not sent.
+    fn transcription(&self, sample: &Sample) -> Payload {
+        self.named(sample)
+            .with("max_completion_tokens", sample.output_tokens)
+            .with("stream", self.spec.common.stream)
+            .with("language", "en")
+            .with("stream_include_usage", true)
+            .with("stream_continuous_usage_stats", true)
+    }
+
     /// vLLM is told to forget the answer: a server that stores them would grow with each.
     fn responses(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
@@ -255,9 +274,9 @@ impl VllmBackend {
         let is_clip = self.spec.dialect == VllmDialect::InfinityEmbeddingsClip;
         let has_text = sample.prompt.text().is_none_or(|text| !text.is_empty());
         let body = self.named(sample);
-        match sample.images.first() {
+        match sample.media.first() {
             Some(picture) if is_clip || !has_text => {
-                Ok(body.with("input", picture.uri()?).with("modality", "image"))
+                Ok(body.with("input", picture.uri()?).with("modality", picture.kind().as_str()))
             }
             _ => Ok(body.with("input", prompt::inputs(&sample.prompt, self.path())?)),
         }
@@ -311,8 +330,12 @@ impl Backend for VllmBackend {
     type Decoder = WireDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let body = self.with_extra(self.body(sample)?, sample);
-        WireRequest::json(self.endpoint(), &body.into_object())?.with_headers(&sample.headers)
+        let body = self.with_extra(self.body(sample)?, sample).into_object();
+        let request = match self.spec.dialect {
+            VllmDialect::OpenaiAudio => audio::form(self.endpoint(), &audio::file(sample)?, &body),
+            _ => WireRequest::json(self.endpoint(), &body)?,
+        };
+        request.with_headers(&sample.headers)
     }
 
     fn decoder(&self, sample: &Sample) -> WireDecoder {
@@ -322,7 +345,7 @@ impl Backend for VllmBackend {
             _ => 1,
         };
         match self.spec.dialect {
-            VllmDialect::Openai | VllmDialect::OpenaiChat => {
+            VllmDialect::Openai | VllmDialect::OpenaiAudio | VllmDialect::OpenaiChat => {
                 WireDecoder::OpenAi(OpenAiDecoder::new(sample))
             }
             VllmDialect::OpenaiResponses => WireDecoder::Responses(ResponsesDecoder::new(sample)),

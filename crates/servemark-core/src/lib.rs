@@ -40,7 +40,7 @@ pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
 pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
-pub use media::{Image, Media};
+pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
 pub use progress::{NoProgress, Progress, Task};
 pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord, SocketFacts};
 pub use recorder::{Recorder, Stamped};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Image, LazyText};
+use crate::{Audio, LazyText, Medium};
 
 /// A JSON object whose keys keep their order, because the peers' users diff what is sent.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
@@ -23,8 +23,12 @@ pub struct Sample {
     pub text_tokens: u32,
     /// The part of `prompt_tokens` that is images.
     pub vision_tokens: u32,
-    /// The pictures that the prompt shows, in order.
-    pub images: Vec<Image>,
+    /// The pictures and videos that the prompt shows, in order. They follow its text, but for a
+    /// prompt of messages: there each part `{"type": "image_url", "image_url": {}}` without a
+    /// `url` is the place of the next of them.
+    pub media: Vec<Medium>,
+    /// The recording that the prompt lets hear.
+    pub audio: Option<Audio>,
     /// How many output tokens to ask for.
     pub output_tokens: u32,
     /// How long the speech of the prompt is, in nanoseconds; zero where there is none.
@@ -46,13 +50,21 @@ impl Sample {
             prompt_tokens,
             text_tokens: prompt_tokens,
             vision_tokens: 0,
-            images: Vec::new(),
+            media: Vec::new(),
+            audio: None,
             output_tokens,
             audio_ns: 0,
             adapter: None,
             extra_body: JsonObject::new(),
             headers: Vec::new(),
         }
+    }
+
+    /// The same sample with a recording to be heard.
+    #[must_use]
+    pub fn with_audio(self, audio: Audio) -> Self {
+        let audio_ns = u64::try_from(audio.duration().as_nanos()).unwrap_or(u64::MAX);
+        Self { audio_ns, audio: Some(audio), ..self }
     }
 
     /// The same sample with its own additions to the request body.

@@ -25,6 +25,12 @@ pub trait Tokenizer: Send + Sync {
         &[]
     }
 
+    /// The ids of the special tokens among those that were added to the vocabulary, whatever their
+    /// role, in rising order.
+    fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {
+        Ok(self.special_ids().to_vec())
+    }
+
     /// The id that stands for a picture, if the model takes pictures and it is known how.
     fn image_token_id(&self) -> Option<u32> {
         None
@@ -48,7 +54,17 @@ pub trait Tokenizer: Send + Sync {
     fn bos_token(&self) -> Option<&str>;
 
     /// Renders a conversation with the model's own template, generation prompt included.
-    fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError>;
+    fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
+        self.render_chat(messages, &JsonObject::new())
+    }
+
+    /// The same with what the template is told besides: `tools`, or switches of its own such as
+    /// `enable_thinking`.
+    fn render_chat(
+        &self,
+        messages: &[JsonObject],
+        arguments: &JsonObject,
+    ) -> Result<String, TokenizerError>;
 
     /// How many tokens `text` has.
     fn count(&self, text: &str, special: SpecialTokens) -> Result<u32, TokenizerError> {

@@ -104,7 +104,9 @@ impl<'a> Conversation<'a> {
 /// What a turn says, as messages of a role and a content.
 fn said(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
     match &sample.prompt {
-        _ if !sample.images.is_empty() => Err(cannot("show pictures")),
+        _ if !sample.media.is_empty() || sample.audio.is_some() => {
+            Err(cannot("show pictures or let recordings be heard"))
+        }
         Prompt::Messages(messages) => messages.iter().map(plain).collect(),
         prompt => match prompt.text() {
             Some(text) => Ok(vec![message("user", &text)]),

@@ -1,7 +1,7 @@
 //! What a recorded request body was made of.
 
 use serde_json::Value;
-use servemark_core::{Image, JsonObject, Prompt, Sample};
+use servemark_core::{JsonObject, Medium, Prompt, Sample};
 
 /// The sample of which one of SGLang's clients made `body`, on whichever route: the prompt, the
 /// length asked for, the adapter and the pictures.
@@ -15,7 +15,7 @@ pub fn sample(body: &Value) -> Sample {
     let output_tokens = limit.map_or(1, |limit| u32::try_from(limit).expect("a length"));
     let mut sample = Sample::new(prompt(body), 1, output_tokens);
     sample.adapter = body.get("lora_path").and_then(Value::as_str).map(str::to_owned);
-    sample.images = images(body);
+    sample.media = images(body);
     sample
 }
 
@@ -35,10 +35,10 @@ fn prompt(body: &Value) -> Prompt {
 }
 
 /// The pictures of a body, wherever its route puts them.
-fn images(body: &Value) -> Vec<Image> {
+fn images(body: &Value) -> Vec<Medium> {
     let listed = body["image_data"].as_array().into_iter().flatten();
     let parts = body["messages"][0]["content"].as_array().into_iter().flatten();
     let shown = parts.map(|part| &part["image_url"]["url"]);
     let uris = listed.chain(shown).filter_map(Value::as_str);
-    uris.map(|uri| Image::new(uri.to_owned())).collect()
+    uris.map(|uri| Medium::image(uri.to_owned())).collect()
 }

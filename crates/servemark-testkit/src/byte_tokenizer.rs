@@ -31,7 +31,11 @@ impl Tokenizer for ByteTokenizer {
         None
     }
 
-    fn apply_chat_template(&self, _messages: &[JsonObject]) -> Result<String, TokenizerError> {
+    fn render_chat(
+        &self,
+        _messages: &[JsonObject],
+        _arguments: &JsonObject,
+    ) -> Result<String, TokenizerError> {
         Err(TokenizerError::NoChatTemplate)
     }
 }

@@ -12,6 +12,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, context};
 use minijinja_contrib::pycompat;
+use serde_json::json;
 use servemark_core::{JsonObject, TokenizerError};
 use servemark_pyjson::{Style, Text, to_string};
 
@@ -36,7 +37,8 @@ pub struct Conversation<'a> {
     pub tools: Option<&'a [JsonObject]>,
     /// Whether the text ends where the model's answer begins.
     pub add_generation_prompt: bool,
-    /// The template's own switches, such as `enable_thinking`.
+    /// The template's own switches, such as `enable_thinking`. Tools and documents may be among
+    /// them.
     pub variables: Option<&'a JsonObject>,
     /// What `strftime_now` takes for now, since the Unix epoch; the machine's clock where it is
     /// absent.
@@ -66,13 +68,16 @@ impl ChatTemplate {
         }
         let Conversation { messages, tools, add_generation_prompt, variables, now } = *conversation;
         let now = now.unwrap_or_else(servemark_core::unix_now);
+        let none = JsonObject::new();
+        let variables = variables.unwrap_or(&none);
+        let tools = tools.map(|tools| json!(tools));
         let context = context! {
             messages => Serde(messages),
-            tools => Serde(tools),
-            documents => (),
+            tools => Serde(tools.as_ref().or_else(|| variables.get("tools"))),
+            documents => Serde(variables.get("documents")),
             add_generation_prompt,
             strftime_now => Value::from_function(move |format: &str| strftime(now, format)),
-            ..context! { ..Serde(variables.unwrap_or(&JsonObject::new())), ..Serde(&self.special_tokens) }
+            ..context! { ..Serde(variables), ..Serde(&self.special_tokens) }
         };
         let template = self.environment.get_template(NAME);
         template.and_then(|template| template.render(context)).map_err(|error| fail(reason(&error)))

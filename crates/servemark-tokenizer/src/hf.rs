@@ -125,6 +125,14 @@ impl Tokenizer for HfTokenizer {
         &self.special_ids
     }
 
+    fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {
+        let added = self.pipeline.encoding()?.get_added_vocabulary().get_added_tokens_decoder();
+        let special = added.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id);
+        let mut ids: Vec<u32> = special.collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
     fn image_token_id(&self) -> Option<u32> {
         self.vision.as_ref().map(|seen| seen.token)
     }
@@ -151,9 +159,15 @@ impl Tokenizer for HfTokenizer {
         self.bos_token.as_deref()
     }
 
-    fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
+    fn render_chat(
+        &self,
+        messages: &[JsonObject],
+        arguments: &JsonObject,
+    ) -> Result<String, TokenizerError> {
         let template = self.chat_template.as_ref().ok_or(TokenizerError::NoChatTemplate)?;
-        template.render(&Conversation::new(messages))
+        let mut conversation = Conversation::new(messages);
+        conversation.variables = Some(arguments);
+        template.render(&conversation)
     }
 }
 

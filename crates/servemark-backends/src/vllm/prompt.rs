@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use servemark_core::{Image, Prompt, RequestError, Sample};
+use servemark_core::{Audio, JsonObject, Medium, Prompt, RequestError, Sample};
 
 use super::VllmDialect;
 use crate::payload::text_of;
@@ -35,10 +37,10 @@ pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
 /// A conversation, or what a user says and shows.
 pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
-        Prompt::Messages(messages) => Ok(json!(messages)),
+        Prompt::Messages(messages) => filled(messages, &sample.media),
         prompt => {
             let text = [text_part(&text_of(prompt, path)?)];
-            user(text.into_iter().map(Ok).chain(pictures(&sample.images)))
+            user(text.into_iter().map(Ok).chain(parts(sample)))
         }
     }
 }
@@ -47,7 +49,7 @@ pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestErro
 /// it.
 pub(super) fn to_embed(dialect: VllmDialect, sample: &Sample) -> Result<Value, RequestError> {
     let path = dialect.path();
-    if sample.images.is_empty() || dialect == VllmDialect::OpenaiEmbeddingsChat {
+    if sample.media.is_empty() || dialect == VllmDialect::OpenaiEmbeddingsChat {
         return messages(sample, path);
     }
     let text = match dialect {
@@ -56,8 +58,8 @@ pub(super) fn to_embed(dialect: VllmDialect, sample: &Sample) -> Result<Value, R
     };
     let text = [text_part(&text)].into_iter().map(Ok);
     match dialect {
-        VllmDialect::OpenaiEmbeddingsClip => user(text.chain(pictures(&sample.images))),
-        _ => user(pictures(&sample.images).chain(text)),
+        VllmDialect::OpenaiEmbeddingsClip => user(text.chain(parts(sample))),
+        _ => user(parts(sample).chain(text)),
     }
 }
 
@@ -87,7 +89,43 @@ fn text_part(text: &Value) -> Value {
     json!({"type": "text", "text": text})
 }
 
-fn pictures(images: &[Image]) -> impl Iterator<Item = Result<Value, RequestError>> {
-    let part = |image: &Image| Ok(json!({"type": "image_url", "image_url": {"url": image.uri()?}}));
-    images.iter().map(part)
+/// What a sample shows and lets hear.
+fn parts(sample: &Sample) -> impl Iterator<Item = Result<Value, RequestError>> {
+    sample.media.iter().map(shown).chain(sample.audio.iter().map(heard))
+}
+
+fn shown(medium: &Medium) -> Result<Value, RequestError> {
+    let key = format!("{}_url", medium.kind().as_str());
+    let mut part = json!({"type": key});
+    part[key] = json!({"url": medium.uri()?});
+    Ok(part)
+}
+
+fn heard(audio: &Audio) -> Result<Value, RequestError> {
+    let data = STANDARD.encode(audio.file()?.bytes);
+    Ok(json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}))
+}
+
+/// A conversation whose places for pictures and videos are filled.
+fn filled(messages: &[JsonObject], media: &[Medium]) -> Result<Value, RequestError> {
+    let mut messages = json!(messages);
+    let mut media = media.iter();
+    let contents = messages.as_array_mut().into_iter().flatten();
+    let parts = contents.filter_map(|message| message.get_mut("content")?.as_array_mut());
+    for place in parts.flatten().filter_map(place) {
+        if let Some(medium) = media.next() {
+            place.shift_insert(0, "url".to_owned(), medium.uri()?.into());
+        }
+    }
+    Ok(messages)
+}
+
+/// Where a part's picture or video belongs, unless it has its link.
+fn place(part: &mut Value) -> Option<&mut JsonObject> {
+    let key = match part.get("type")?.as_str()? {
+        "image_url" => "image_url",
+        "video_url" => "video_url",
+        _ => return None,
+    };
+    part.get_mut(key)?.as_object_mut().filter(|place| !place.contains_key("url"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, WireBackend};
-use servemark_core::{Image, JsonObject, Sample};
+use servemark_core::{JsonObject, Medium, Sample};
 use servemark_testkit::bodies;
 
 /// One recorded run of the peer.
@@ -36,7 +36,7 @@ fn we_send_what_the_peer_sends() {
 #[test]
 fn completions_carry_pictures_at_the_end() {
     let mut sample = Sample::new("Look:", 2, 4);
-    sample.images = vec![Image::new("http://pictures/1.png".to_owned())];
+    sample.media = vec![Medium::image("http://pictures/1.png".to_owned())];
     let spec = BackendSpec::new(BackendName::Vllm, CommonSpec::new("m"));
     let body = spec.build().encode(&sample).unwrap().body;
     let end = r#""ignore_eos":true,"image_data":["http://pictures/1.png"]}"#;

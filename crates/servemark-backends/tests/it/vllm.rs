@@ -1,13 +1,19 @@
 //! What vLLM's own client sends and reads, and what we do with the same: `fixtures/vllm/bodies.json`
 //! and `streams.json`.
 
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use servemark_backends::{
-    Backend, BackendSpec, CommonSpec, VllmDialect, VllmSpec, WireBackend, WireDecoder,
+    Backend, BackendSpec, CommonSpec, VllmDialect, VllmSpec, WireBackend, WireDecoder, WireRequest,
 };
-use servemark_core::{DeltaKind, ErrorKind, Image, JsonObject, Prompt, Sample};
+use servemark_core::{
+    Audio, DeltaKind, ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample, Sound, SoundFile,
+};
 
 use crate::reading::Reading;
 
@@ -24,11 +30,12 @@ struct Sent {
     line: String,
     headers: Vec<(String, String)>,
     body: Option<String>,
+    form: Option<String>,
 }
 
 impl Sent {
-    fn dialect(&self) -> Option<VllmDialect> {
-        VllmDialect::of(&self.backend)
+    fn dialect(&self) -> VllmDialect {
+        VllmDialect::of(&self.backend).unwrap()
     }
 
     fn spec(&self, dialect: VllmDialect) -> VllmSpec {
@@ -43,21 +50,21 @@ impl Sent {
         spec
     }
 
-    fn sample(&self) -> Option<Sample> {
+    fn sample(&self) -> Sample {
         let number = |key: &str| self.input[key].as_u64().unwrap() as u32;
         let prompt = match self.input.get("chat_messages") {
             Some(messages) => Prompt::Messages(serde_json::from_value(messages.clone()).unwrap()),
-            None => prompt(&self.input["prompt"])?,
+            None => prompt(&self.input["prompt"]),
         };
         let mut sample = Sample::new(prompt, number("prompt_len"), number("output_len"));
-        if let Some(media) = self.input.get("multi_modal_content") {
-            sample.images = vec![picture(media)?];
+        if let Some(content) = self.input.get("multi_modal_content") {
+            (sample.media, sample.audio) = (media(content), audio(content));
         }
         if let Some(id) = self.input.get("request_id") {
             let id = id.as_str().unwrap().to_owned();
             sample.headers.push(("x-request-id".to_owned(), id));
         }
-        Some(sample)
+        sample
     }
 
     fn header(&self, name: &str) -> Option<&str> {
@@ -66,42 +73,90 @@ impl Sent {
     }
 }
 
-/// A prompt of parts, pictures between texts, has no words here yet.
-fn prompt(value: &Value) -> Option<Prompt> {
-    let Value::Array(items) = value else { return Some(value.as_str().unwrap().into()) };
-    match items.first()? {
-        Value::String(_) => Some(Prompt::Texts(serde_json::from_value(value.clone()).unwrap())),
-        Value::Object(item) if item.contains_key("type") => None,
-        _ => Some(serde_json::from_value(value.clone()).unwrap()),
+fn prompt(value: &Value) -> Prompt {
+    let Value::Array(items) = value else { return value.as_str().unwrap().into() };
+    match &items[0] {
+        Value::String(_) => Prompt::Texts(serde_json::from_value(value.clone()).unwrap()),
+        // Texts and pictures between each other are what one user says.
+        Value::Object(item) if item.contains_key("type") => {
+            let message = json!([{"role": "user", "content": value}]);
+            serde_json::from_value(message).unwrap()
+        }
+        _ => serde_json::from_value(value.clone()).unwrap(),
     }
 }
 
-/// Videos and sounds have none either.
-fn picture(media: &Value) -> Option<Image> {
-    let url = media.get("image_url")?["url"].as_str()?;
-    Some(Image::new(url.to_owned()))
+/// What a request shows, one or several.
+fn media(content: &Value) -> Vec<Medium> {
+    let all = content.as_array().cloned().unwrap_or_else(|| vec![content.clone()]);
+    let medium = |part: &Value| {
+        let url = |kind: &str| part.get(kind)?["url"].as_str().map(str::to_owned);
+        let image = url("image_url").map(Medium::image);
+        image.or_else(|| url("video_url").map(Medium::video))
+    };
+    all.iter().filter_map(medium).collect()
+}
+
+/// What a request lets hear: a file of the fixtures, or a WAV file that the client wrote.
+fn audio(content: &Value) -> Option<Audio> {
+    if let Some(name) = content.get("audio_path") {
+        let name = name.as_str().unwrap();
+        let path = format!("{}/../../fixtures/vllm/inputs/{name}", env!("CARGO_MANIFEST_DIR"));
+        let bytes = std::fs::read(path).unwrap();
+        return Some(Audio::new(Heard(SoundFile::new(name, "audio/x-wav", bytes))));
+    }
+    let data = content.get("input_audio")?["data"].as_str()?;
+    let bytes = STANDARD.decode(data).unwrap();
+    Some(Audio::new(Heard(SoundFile::new("audio.wav", "audio/wav", bytes))))
+}
+
+#[derive(Debug)]
+struct Heard(SoundFile);
+
+impl Sound for Heard {
+    fn file(&self) -> Result<SoundFile, RequestError> {
+        Ok(self.0.clone())
+    }
+
+    fn duration(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 #[test]
 fn we_send_what_vllms_client_sends() {
-    let (mut compared, mut not_built) = (0, 0);
+    let mut compared = 0;
     for sent in read::<Vec<Sent>>("bodies.json") {
-        let (Some(dialect), Some(sample)) = (sent.dialect(), sent.sample()) else {
-            not_built += 1;
-            continue;
-        };
-        let backend = BackendSpec::Vllm(sent.spec(dialect)).build();
-        let request = backend.encode(&sample).unwrap();
-        let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
-        let ours: Value = serde_json::from_slice(&request.body).unwrap();
-        // Objects are equal in any order of their keys; the wire is not.
-        assert_eq!(ours.to_string(), expected.to_string(), "{} {:?}", sent.backend, sent.input);
+        let backend = BackendSpec::Vllm(sent.spec(sent.dialect())).build();
+        let request = backend.encode(&sent.sample()).unwrap();
+        let place = format!("{} {:?}", sent.backend, sent.input);
+        match &sent.form {
+            Some(form) => assert_eq!(&form_of(&request), form, "{place}"),
+            None => {
+                let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+                let ours: Value = serde_json::from_slice(&request.body).unwrap();
+                // Objects are equal in any order of their keys; the wire is not.
+                assert_eq!(ours.to_string(), expected.to_string(), "{place}");
+            }
+        }
         assert_eq!(sent.line, format!("POST {} HTTP/1.1", request.path));
         let id = request.headers.get("x-request-id").map(|id| id.to_str().unwrap());
         assert_eq!(id, sent.header("x-request-id").filter(|id| *id != "mine"));
         compared += 1;
     }
-    assert_eq!((compared, not_built), (45, 5), "a case was added or lost");
+    assert_eq!(compared, 51, "a case was added or lost");
+}
+
+/// A form as it was recorded: its boundary has a name, and all of it is base64.
+fn form_of(request: &WireRequest) -> String {
+    let kind = request.headers["content-type"].to_str().unwrap();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap().as_bytes();
+    let (mut named, mut rest) = (Vec::new(), &request.body[..]);
+    while let Some(at) = rest.windows(boundary.len()).position(|part| part == boundary) {
+        named.extend([&rest[..at], b"$BOUNDARY"].concat());
+        rest = &rest[at + boundary.len()..];
+    }
+    STANDARD.encode([&named[..], rest].concat())
 }
 
 /// An answer, and what the peer made of it.
@@ -182,7 +237,8 @@ fn told(reading: &Reading) -> Told {
 
 /// Where we read otherwise: lines that end as the standard allows, counts beside choices, reasoning
 /// by its other name, errors in a stream, answers that break off; and pieces without text are none.
-const MENDED: [(&str, Told); 9] = [
+const MENDED: [(&str, Told); 10] = [
+    ("audio", Ok((1, Some(3)))),
     ("chat_empty_content", Ok((1, Some(2)))),
     ("chat_reasoning_content", Ok((2, Some(2)))),
     ("chat_tools", Ok((1, Some(2)))),
