@@ -53,7 +53,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper-util", &["servemark-client"]),
     ("image", &["servemark-datasets"]),
     ("indicatif", &["servemark-terminal"]),
-    ("jpeg-encoder", &["servemark-datasets"]),
     ("minijinja", &["servemark-tokenizer"]),
     ("mio", &["servemark-mock"]),
     ("nix", &["servemark-receive"]),
@@ -64,6 +63,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-hub"]),
     ("statrs", &["servemark-metrics"]),
+    ("symphonia", &["servemark-datasets"]),
     ("tokenizers", &["servemark-tokenizer"]),
     (
         "tokio",

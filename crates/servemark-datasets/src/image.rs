@@ -5,6 +5,9 @@
 
 #[cfg_attr(not(feature = "image"), path = "image/absent.rs")]
 mod codec;
+mod jpeg;
+mod mp4;
+mod noise;
 mod picture;
 mod resolution;
 mod showing;
@@ -17,16 +20,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use servemark_core::{
-    DatasetError, DrawContext, ErrorKind, Image, ImageSize, RequestError, Tokenizer, parallel,
+    DatasetError, DrawContext, ErrorKind, ImageSize, Medium, RequestError, Tokenizer, parallel,
 };
 use servemark_rng::{Leap, NumpyRandom};
 
+pub(crate) use self::noise::Noise;
 use self::picture::Picture;
 pub use self::picture::{ImageContent, ImageFormat};
 pub use self::resolution::Resolution;
 pub(crate) use self::showing::{Showing, Shown, notices};
 use self::statistics::Statistics;
-pub(crate) use self::stored::Stored;
+pub(crate) use self::stored::{Redrawn, Stored};
 use crate::{DatasetName, Draw, PromptFormat, RangeRatio, Summary};
 
 /// Random text and drawn pictures.
@@ -127,9 +131,9 @@ impl ImageSpec {
         Ok(drafts.collect())
     }
 
-    fn picture(&self, numpy: &mut NumpyRandom, leap: Option<&Leap>) -> (Image, ImageSize) {
+    fn picture(&self, numpy: &mut NumpyRandom, leap: Option<&Leap>) -> (Medium, ImageSize) {
         let size = self.resolution.draw(numpy);
-        (Image::new(Picture::draw(size, self.format, self.content, numpy, leap)), size)
+        (Medium::image(Picture::draw(size, self.format, self.content, numpy, leap)), size)
     }
 
     /// A leap over the noise of each picture, where all are alike and large enough for it to be
@@ -164,7 +168,7 @@ impl ImageCount {
 /// What is drawn of a request before anything is counted.
 struct Draft {
     ids: Vec<u32>,
-    pictures: Vec<(Image, ImageSize)>,
+    pictures: Vec<(Medium, ImageSize)>,
     output_tokens: u32,
 }
 
@@ -188,9 +192,9 @@ fn text_vocabulary(tokenizer: &dyn Tokenizer) -> Vec<u32> {
 /// A leap takes as long as skipping about 360,000 pixels, and some time to be made.
 const WORTH_A_LEAP: u64 = 500_000;
 
-/// A picture file as it stands in a request.
-fn data_uri(format: ImageFormat, file: &[u8]) -> String {
-    let mut uri = format!("data:image/{};base64,", format.as_str());
+/// A file as it stands in a request.
+fn data_uri(media_type: &str, file: &[u8]) -> String {
+    let mut uri = format!("data:{media_type};base64,");
     STANDARD.encode_string(file, &mut uri);
     uri
 }

@@ -48,6 +48,7 @@ mod random;
 mod shaping;
 mod shared_prefix;
 mod sharegpt;
+mod sound;
 mod spec;
 mod speed_bench;
 mod table;
@@ -78,8 +79,10 @@ pub use spec::DatasetSpec;
 pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};
 pub use vllm::{
-    CustomLayout, CustomOutput, PrefixRepetitionSpec, RerankMode, RowOrder, Spread, TextSlice,
-    TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBatchSpec, VllmBurstgptSpec,
-    VllmCustomSpec, VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec,
-    VllmSpec,
+    Bounds, CustomLayout, CustomOutput, HubDataset, HubReading, MediaBucket, MediaDraws,
+    MediaLimits, PictureReader, PrefixRepetitionSpec, PromptShape, RerankMode, RowOrder,
+    SpeechPrompt, Spread, TextSlice, TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows,
+    VllmBatchSpec, VllmBurstgptSpec, VllmCustomAudioSpec, VllmCustomImageSpec, VllmCustomSpec,
+    VllmData, VllmHubSpec, VllmLengths, VllmRandomMmSpec, VllmRandomSpec, VllmRerankSpec,
+    VllmShareGptSpec, VllmSpec,
 };

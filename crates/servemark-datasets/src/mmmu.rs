@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Image, Tokenizer, parallel};
+use servemark_core::{DatasetError, DrawContext, Medium, Tokenizer, parallel};
 use servemark_rng::PythonRandom;
 
 use crate::image::{Showing, Shown, Stored, notices};
@@ -66,7 +66,7 @@ impl MmmuSpec {
         let size = picture.size();
         let showing = Showing {
             text: format!("Question: {}\n\nAnswer: ", row.text(QUESTION)?),
-            pictures: vec![(Image::new(picture), size)],
+            pictures: vec![(Medium::image(picture), size)],
             output_tokens: self.output_tokens,
         };
         showing.count(self.prompt_format, tokenizer).map(Some)

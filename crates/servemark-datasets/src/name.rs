@@ -18,8 +18,14 @@ pub enum DatasetName {
     Burstgpt,
     /// Conversations, one JSON object a line.
     Custom,
+    /// Prompts with recordings, one JSON object a line. vLLM's.
+    CustomAudio,
+    /// Prompts with pictures, one JSON object a line. vLLM's.
+    CustomImage,
     /// Groups of prompts that begin alike.
     GeneratedSharedPrefix,
+    /// Data sets of the hub. vLLM's.
+    Hub,
     /// Random text and drawn pictures.
     Image,
     /// Questions about long texts.
@@ -38,6 +44,8 @@ pub enum DatasetName {
     Random,
     /// Prompts of drawn lengths, counted up from a drawn token id.
     RandomIds,
+    /// Prompts of drawn lengths with pictures and videos of noise. vLLM's.
+    RandomMm,
     /// A query and documents of drawn lengths. vLLM's.
     RandomRerank,
     /// `ServeGen`'s clients. Ours.
@@ -88,6 +96,9 @@ impl DatasetName {
             Self::AzureTrace => "azure-trace",
             Self::Burstgpt => "burstgpt",
             Self::Custom => "custom",
+            Self::CustomAudio => "custom_audio",
+            Self::CustomImage => "custom_image",
+            Self::Hub => "hf",
             Self::GeneratedSharedPrefix => "generated-shared-prefix",
             Self::Image => "image",
             Self::LongBenchV2 => "longbench_v2",
@@ -98,6 +109,7 @@ impl DatasetName {
             Self::PrefixRepetition => "prefix_repetition",
             Self::Random => "random",
             Self::RandomIds => "random-ids",
+            Self::RandomMm => "random-mm",
             Self::RandomRerank => "random-rerank",
             Self::Servegen => "servegen",
             Self::Sharegpt => "sharegpt",

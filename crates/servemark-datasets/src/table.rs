@@ -1,16 +1,20 @@
 //! Tables of the parquet format: the rows that are asked for, each with the cells that are needed.
 //! It knows nothing of what they mean.
 
+mod cell;
 #[cfg_attr(feature = "parquet", path = "table/parquet.rs")]
 #[cfg_attr(not(feature = "parquet"), path = "table/absent.rs")]
 mod file;
+mod records;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use servemark_core::DatasetError;
 
+pub(crate) use self::cell::Cell;
 use self::file::TableFile;
+pub(crate) use self::records::{Record, Records};
 
 /// A row's cells that are not null, by the paths of their columns.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -6,14 +6,22 @@
 //! from it.
 
 mod batch;
+mod buckets;
 mod burstgpt;
 mod custom;
+mod custom_audio;
+mod custom_image;
 mod fitting;
+mod hub;
 mod lengths;
+mod limits;
+mod media;
 mod prefix_repetition;
 mod random;
+mod random_mm;
 mod rerank;
 mod rows;
+mod shape;
 mod sharegpt;
 mod slices;
 mod timed_trace;
@@ -24,13 +32,21 @@ use servemark_core::{DatasetError, DrawContext, Session};
 use crate::{DatasetName, Draw, Summary};
 
 pub use batch::VllmBatchSpec;
+pub use buckets::{MediaBucket, MediaDraws, MediaLimits};
 pub use burstgpt::VllmBurstgptSpec;
 pub use custom::{CustomLayout, CustomOutput, VllmCustomSpec};
+pub use custom_audio::VllmCustomAudioSpec;
+pub use custom_image::VllmCustomImageSpec;
+pub use hub::{Bounds, HubDataset, HubReading, SpeechPrompt, VllmHubSpec};
 pub use lengths::{Spread, VllmLengths};
+pub use media::PictureReader;
 pub use prefix_repetition::PrefixRepetitionSpec;
 pub use random::VllmRandomSpec;
+pub use random_mm::VllmRandomMmSpec;
 pub use rerank::{RerankMode, VllmRerankSpec};
 pub use rows::{RowOrder, TooFewRows};
+pub use shape::PromptShape;
+use shape::shape;
 pub use sharegpt::VllmShareGptSpec;
 pub use slices::{TextSlice, TextSlicesSpec};
 pub use timed_trace::{TimedTraceLabels, TimedTraceSpec};
@@ -62,10 +78,18 @@ pub enum VllmData {
     Burstgpt(VllmBurstgptSpec),
     /// Prompts of one's own, and those of Spec-Bench and SPEED-Bench.
     Custom(VllmCustomSpec),
+    /// Prompts of one's own with recordings.
+    CustomAudio(VllmCustomAudioSpec),
+    /// Prompts of one's own with pictures.
+    CustomImage(VllmCustomImageSpec),
+    /// A data set of the hub.
+    Hub(VllmHubSpec),
     /// Prompts of which several begin alike.
     PrefixRepetition(PrefixRepetitionSpec),
     /// Prompts of drawn lengths, counted up from a drawn token id.
     Random(VllmRandomSpec),
+    /// The same with pictures and videos of noise.
+    RandomMm(VllmRandomMmSpec),
     /// A query and documents, made likewise.
     RandomRerank(VllmRerankSpec),
     /// ShareGPT's conversations.
@@ -85,7 +109,7 @@ impl VllmSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        let mut sessions = self.data.draw(count, self.seed, context)?;
+        let mut sessions = self.draw_sessions(count, context)?;
         if let Some(prefix) = &self.request_ids
             && !matches!(self.data, VllmData::PrefixRepetition(_))
         {
@@ -102,8 +126,12 @@ impl VllmSpec {
             VllmData::Batch(_) => DatasetName::RandomIds,
             VllmData::Burstgpt(_) => DatasetName::Burstgpt,
             VllmData::Custom(spec) => spec.layout.name(),
+            VllmData::CustomAudio(_) => DatasetName::CustomAudio,
+            VllmData::CustomImage(_) => DatasetName::CustomImage,
+            VllmData::Hub(_) => DatasetName::Hub,
             VllmData::PrefixRepetition(_) => DatasetName::PrefixRepetition,
             VllmData::Random(_) => DatasetName::Random,
+            VllmData::RandomMm(_) => DatasetName::RandomMm,
             VllmData::RandomRerank(_) => DatasetName::RandomRerank,
             VllmData::Sharegpt(_) => DatasetName::Sharegpt,
             VllmData::TimedTrace(_) => DatasetName::TimedTrace,
@@ -112,34 +140,49 @@ impl VllmSpec {
 
     /// Whether to ask for no request is to ask for all there are.
     pub(crate) fn is_custom(&self) -> bool {
-        matches!(self.data, VllmData::Custom(_))
+        matches!(
+            self.data,
+            VllmData::Custom(_) | VllmData::CustomAudio(_) | VllmData::CustomImage(_)
+        )
     }
 }
 
-impl VllmData {
-    fn draw(
+impl VllmSpec {
+    fn draw_sessions(
         &self,
         count: usize,
-        seed: u32,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
-        let samples = match self {
-            Self::Batch(spec) => Ok(spec.draw(count, context)),
-            Self::Burstgpt(spec) => spec.draw(count, seed, context),
-            Self::Custom(spec) => spec.draw(count, seed, context),
-            Self::PrefixRepetition(spec) => spec.draw(count, seed, context),
-            Self::Random(spec) => spec.draw(count, seed, context),
-            Self::RandomRerank(spec) => spec.draw(count, seed, context),
-            Self::Sharegpt(spec) => spec.draw(count, seed, context),
-            Self::TimedTrace(spec) => return spec.draw(count, context),
+        let (seed, ids) = (self.seed, self.request_ids.as_deref());
+        let samples = match &self.data {
+            VllmData::Batch(spec) => Ok(spec.draw(count, context)),
+            VllmData::Burstgpt(spec) => spec.draw(count, seed, context),
+            VllmData::Custom(spec) => spec.draw(count, seed, context),
+            VllmData::CustomAudio(spec) => spec.draw(count, seed, context),
+            VllmData::CustomImage(spec) => spec.draw(count, seed, context),
+            VllmData::Hub(spec) => spec.draw(count, seed, ids, context),
+            VllmData::PrefixRepetition(spec) => spec.draw(count, seed, context),
+            VllmData::Random(spec) => spec.draw(count, seed, context),
+            VllmData::RandomMm(spec) => spec.draw(count, seed, context),
+            VllmData::RandomRerank(spec) => spec.draw(count, seed, context),
+            VllmData::Sharegpt(spec) => spec.draw(count, seed, context),
+            VllmData::TimedTrace(spec) => return spec.draw(count, context),
         }?;
         Ok(samples.into_iter().map(Session::from).collect())
     }
 }
 
+/// Numbers those that have no id yet.
 fn number(sessions: &mut [Session], prefix: &str) {
     for (number, session) in sessions.iter_mut().enumerate() {
-        let id = format!("{prefix}{number}");
-        session.first.headers.push(("x-request-id".to_owned(), id));
+        let headers = &mut session.first.headers;
+        if headers.is_empty() {
+            headers.push(request_id(prefix, number));
+        }
     }
+}
+
+/// The header by which vLLM tells requests apart.
+fn request_id(prefix: &str, number: usize) -> (String, String) {
+    ("x-request-id".to_owned(), format!("{prefix}{number}"))
 }

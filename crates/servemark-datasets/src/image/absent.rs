@@ -12,6 +12,14 @@ pub(super) fn encode(
     Err(ABSENT.to_owned())
 }
 
+pub(super) fn png(_pixels: &[u8], _size: ImageSize) -> Result<Vec<u8>, String> {
+    Err(ABSENT.to_owned())
+}
+
+pub(super) fn on_white(_file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
+    Err(ABSENT.to_owned())
+}
+
 pub(super) fn as_png(_file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
     Err(ABSENT.to_owned())
 }

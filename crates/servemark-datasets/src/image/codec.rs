@@ -3,11 +3,12 @@
 use std::io::Cursor;
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
-use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageReader};
-use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder, SamplingFactor};
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageReader, Rgba,
+};
 use servemark_core::ImageSize;
 
-use crate::image::ImageFormat;
+use crate::image::{ImageFormat, jpeg};
 
 /// Red, green and blue as a file.
 ///
@@ -19,23 +20,17 @@ pub(super) fn encode(
     format: ImageFormat,
 ) -> Result<Vec<u8>, String> {
     match format {
-        ImageFormat::Jpeg => jpeg(pixels, size),
-        ImageFormat::Png => png(pixels, size, ExtendedColorType::Rgb8),
+        ImageFormat::Jpeg => jpeg::encode(pixels, size, QUALITY),
+        ImageFormat::Png => png(pixels, size),
     }
 }
 
-fn jpeg(pixels: &[u8], size: ImageSize) -> Result<Vec<u8>, String> {
-    let side = |side: u32| u16::try_from(side).map_err(|_| format!("{side} pixels are too many"));
-    let mut file = Vec::new();
-    let mut encoder = Encoder::new(&mut file, QUALITY);
-    encoder.set_sampling_factor(SamplingFactor::F_2_2);
-    encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
-    let (width, height) = (side(size.width)?, side(size.height)?);
-    encoder.encode(pixels, width, height, ColorType::Rgb).map_err(|error| error.to_string())?;
-    Ok(file)
+/// The same without losses.
+pub(super) fn png(pixels: &[u8], size: ImageSize) -> Result<Vec<u8>, String> {
+    png_in(pixels, size, ExtendedColorType::Rgb8)
 }
 
-fn png(pixels: &[u8], size: ImageSize, colours: ExtendedColorType) -> Result<Vec<u8>, String> {
+fn png_in(pixels: &[u8], size: ImageSize, colours: ExtendedColorType) -> Result<Vec<u8>, String> {
     let mut file = Vec::new();
     PngEncoder::new_with_quality(&mut file, CompressionType::Fast, FilterType::Adaptive)
         .write_image(pixels, size.width, size.height, colours)
@@ -53,7 +48,36 @@ pub(super) fn as_png(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
         Kind::TransparentColours => picture.into_rgb8().into(),
         Kind::Other => picture,
     };
-    Ok((png(opaque.as_bytes(), size, opaque.color().into())?, size))
+    Ok((png_in(opaque.as_bytes(), size, opaque.color().into())?, size))
+}
+
+/// Red, green and blue of a picture file, upright, on white where it is transparent.
+pub(super) fn on_white(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
+    let picture = upright(file).map_err(|error| error.to_string())?;
+    let size = ImageSize { width: picture.width(), height: picture.height() };
+    if !picture.color().has_alpha() {
+        return Ok((picture.into_rgb8().into_raw(), size));
+    }
+    let pixels = picture.into_rgba8();
+    let opaque = pixels.pixels().flat_map(|Rgba([red, green, blue, alpha])| {
+        [*red, *green, *blue].map(|colour| blend(colour, *alpha))
+    });
+    Ok((opaque.collect(), size))
+}
+
+fn upright(file: &[u8]) -> Result<DynamicImage, ImageError> {
+    let mut decoder = ImageReader::new(Cursor::new(file)).with_guessed_format()?.into_decoder()?;
+    let orientation = decoder.orientation()?;
+    let mut picture = DynamicImage::from_decoder(decoder)?;
+    picture.apply_orientation(orientation);
+    Ok(picture)
+}
+
+/// A colour over white, rounded as Pillow rounds it.
+fn blend(colour: u8, alpha: u8) -> u8 {
+    let (colour, alpha) = (u32::from(colour), u32::from(alpha));
+    let sum = colour * alpha + 255 * (255 - alpha) + 128;
+    (((sum >> 8) + sum) >> 8) as u8
 }
 
 /// What a picture file is, as far as it matters here.

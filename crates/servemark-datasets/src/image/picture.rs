@@ -88,7 +88,8 @@ impl Picture {
 impl Media for Picture {
     fn uri(&self) -> Result<String, RequestError> {
         let file = codec::encode(&self.pixels(), self.size, self.format);
-        file.map(|file| data_uri(self.format, &file)).map_err(|why| unrendered(&why))
+        let kind = format!("image/{}", self.format.as_str());
+        file.map(|file| data_uri(&kind, &file)).map_err(|why| unrendered(&why))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use servemark_core::{
-    DatasetError, Image, ImageSize, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    DatasetError, ImageSize, JsonObject, Medium, Sample, SpecialTokens, Tokenizer, TokenizerError,
 };
 
 use crate::PromptFormat;
@@ -10,7 +10,7 @@ use crate::PromptFormat;
 /// A text and the pictures that it is about.
 pub(crate) struct Showing {
     pub(crate) text: String,
-    pub(crate) pictures: Vec<(Image, ImageSize)>,
+    pub(crate) pictures: Vec<(Medium, ImageSize)>,
     pub(crate) output_tokens: u32,
 }
 
@@ -45,7 +45,7 @@ impl Showing {
         let mut sample = Sample::new(prompt, tokens, self.output_tokens);
         sample.text_tokens = text_tokens;
         sample.vision_tokens = tokens.saturating_sub(text_tokens);
-        sample.images = images;
+        sample.media = images;
         Ok(Shown { sample, unrendered, is_counted: counted.is_some() })
     }
 

@@ -98,7 +98,7 @@ impl fmt::Display for Statistics<'_> {
 /// The bytes of the first request's pictures. Whatever keeps pictures from being rendered is seen
 /// here, before anything is sent.
 fn first_bytes(samples: &[Sample]) -> Result<usize, RequestError> {
-    let images = samples.first().map_or(&[][..], |sample| &sample.images);
+    let images = samples.first().map_or(&[][..], |sample| &sample.media);
     images.iter().map(|image| image.uri().map(|uri| uri.len())).sum()
 }
 

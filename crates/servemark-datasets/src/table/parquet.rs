@@ -13,7 +13,7 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor, Type};
 use servemark_core::DatasetError;
 
-use super::{Cells, unusable};
+use super::{Cell, Cells, unusable};
 
 /// An open parquet file and the part of its columns that is read.
 pub(super) struct TableFile {
@@ -25,10 +25,7 @@ pub(super) struct TableFile {
 impl TableFile {
     /// Opens a file that has each of the columns, as text or bytes.
     pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
-        let read = |source| DatasetError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(read)?;
-        let length = file.metadata().map_err(read)?.len();
-        let reader = SerializedFileReader::new(file).map_err(|error| unusable(path, &error))?;
+        let reader = whole(path)?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let missing = columns.iter().find(|column| !has(schema, column));
         if let Some(missing) = missing {
@@ -36,11 +33,49 @@ impl TableFile {
                 format!("it has no column {missing} of text or bytes, but {}", names(schema));
             return Err(unusable(path, &reason));
         }
-        if !is_whole(&reader, length) {
-            return Err(unusable(path, "its parts do not lie inside it; was it cut or changed?"));
-        }
         let columns = part(schema, columns).map_err(|error| unusable(path, &error))?;
         Ok(Self { path: path.to_owned(), reader, columns })
+    }
+
+    /// Opens a file of which those of the outermost columns are read that it has.
+    pub(super) fn open_records(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
+        let reader = whole(path)?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let columns = part(schema, columns).map_err(|error| unusable(path, &error))?;
+        Ok(Self { path: path.to_owned(), reader, columns })
+    }
+
+    /// Visits the rows with these indices, which rise. Groups that hold none of them are skipped.
+    pub(super) fn visit(
+        &self,
+        rows: &[usize],
+        visit: &mut dyn FnMut(usize, Cell),
+    ) -> Result<(), DatasetError> {
+        self.try_visit(rows, visit).map_err(|error| unusable(&self.path, &error))
+    }
+
+    fn try_visit(
+        &self,
+        mut wanted: &[usize],
+        visit: &mut dyn FnMut(usize, Cell),
+    ) -> Result<(), ParquetError> {
+        let mut start = 0;
+        for (number, group) in self.reader.metadata().row_groups().iter().enumerate() {
+            let end = start + usize::try_from(group.num_rows()).unwrap_or_default();
+            let (here, behind) = wanted.split_at(wanted.partition_point(|row| *row < end));
+            if let Some(last) = here.last() {
+                let group = self.reader.get_row_group(number)?;
+                let read = TreeBuilder::new().with_batch_size(ROWS_AT_ONCE);
+                let rows = read.as_iter(self.columns.clone(), &*group)?.take(last + 1 - start);
+                for (row, index) in rows.zip(start..) {
+                    if here.binary_search(&index).is_ok() {
+                        visit(index, group_cell(row?));
+                    }
+                }
+            }
+            (wanted, start) = (behind, end);
+        }
+        Ok(())
     }
 
     /// How many rows it has.
@@ -63,6 +98,18 @@ impl TableFile {
         }
         Ok(())
     }
+}
+
+/// A file of which no part is missing.
+fn whole(path: &Path) -> Result<SerializedFileReader<File>, DatasetError> {
+    let read = |source| DatasetError::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(read)?;
+    let length = file.metadata().map_err(read)?.len();
+    let reader = SerializedFileReader::new(file).map_err(|error| unusable(path, &error))?;
+    if is_whole(&reader, length) {
+        return Ok(reader);
+    }
+    Err(unusable(path, "its parts do not lie inside it; was it cut or changed?"))
 }
 
 /// Whether every column lies inside the file, which the reader takes for granted.
@@ -111,6 +158,29 @@ fn cells(path: &str, row: Row) -> Cells {
         }
     }
     found
+}
+
+/// A row, or a group of its columns, as a cell.
+fn group_cell(row: Row) -> Cell {
+    Cell::Group(row.into_columns().into_iter().map(|(name, field)| (name, cell(field))).collect())
+}
+
+fn cell(field: Field) -> Cell {
+    match field {
+        Field::Str(text) => Cell::Text(text),
+        Field::Bytes(bytes) => Cell::Bytes(bytes.data().to_vec()),
+        Field::Group(group) => group_cell(group),
+        Field::ListInternal(list) => {
+            Cell::List(list.elements().iter().cloned().map(cell).collect())
+        }
+        Field::Byte(number) => Cell::Number(number.into()),
+        Field::Short(number) => Cell::Number(number.into()),
+        Field::Int(number) => Cell::Number(number.into()),
+        Field::Long(number) => Cell::Number(number as f64),
+        Field::Float(number) => Cell::Number(number.into()),
+        Field::Double(number) => Cell::Number(number),
+        _ => Cell::Null,
+    }
 }
 
 /// Pictures are large, and the reader holds this many rows at a time.

@@ -27,6 +27,9 @@ pub struct VllmCustomSpec {
     pub output: CustomOutput,
     /// Whether the prompt is a bare text or a rendered conversation.
     pub prompt_format: PromptFormat,
+    /// What the model's template is told besides.
+    #[serde(skip_serializing_if = "JsonObject::is_empty")]
+    pub template_arguments: JsonObject,
     /// In which order prompts are sent.
     pub order: RowOrder,
     /// What to do if there are too few.
@@ -72,6 +75,7 @@ impl Default for VllmCustomSpec {
             layout: CustomLayout::default(),
             output: CustomOutput::Fixed(256),
             prompt_format: PromptFormat::ChatTemplate,
+            template_arguments: JsonObject::new(),
             order: RowOrder::default(),
             too_few: TooFewRows::default(),
         }
@@ -118,18 +122,13 @@ impl VllmCustomSpec {
         path: &Path,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Sample, DatasetError> {
-        let output_tokens = match self.output {
-            CustomOutput::Fixed(tokens) => tokens,
-            CustomOutput::OfRow => tokens_of(row.output_tokens.as_ref()).ok_or_else(|| {
-                let reason = "\"output_tokens\" is no number of tokens, and no output length is \
-                              given (--custom-output-len)";
-                crate::text_file::malformed(path, row.line, reason.to_owned())
-            })?,
-        };
+        let output_tokens = output_tokens(self.output, row.output_tokens.as_ref())
+            .map_err(|reason| crate::text_file::malformed(path, row.line, reason))?;
         let prompt = match self.prompt_format {
             PromptFormat::Raw => row.prompt.clone(),
             PromptFormat::ChatTemplate => {
-                tokenizer.apply_chat_template(&[user_message(&row.prompt)])?
+                let messages = [user_message(&row.prompt)];
+                tokenizer.render_chat(&messages, &self.template_arguments)?
             }
         };
         let prompt_tokens = tokenizer.count(&prompt, SpecialTokens::Add)?;
@@ -196,6 +195,18 @@ impl CustomLayout {
             }
             _ => true,
         }
+    }
+}
+
+/// How long an output is, by what was asked for or by its row.
+pub(super) fn output_tokens(output: CustomOutput, of_row: Option<&Value>) -> Result<u32, String> {
+    match output {
+        CustomOutput::Fixed(tokens) => Ok(tokens),
+        CustomOutput::OfRow => tokens_of(of_row).ok_or_else(|| {
+            "\"output_tokens\" is no number of tokens, and no output length is given \
+             (--custom-output-len)"
+                .to_owned()
+        }),
     }
 }
 

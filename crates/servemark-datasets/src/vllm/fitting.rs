@@ -43,16 +43,13 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
         progress: &dyn Progress,
         begin: impl Fn(&T) -> (Vec<u32>, usize) + Sync,
     ) -> Result<Vec<Fitted>, DatasetError> {
-        let tokenizer = self.tokenizer;
-        let begun = parallel::map("making prompts", items, progress, |item| {
-            let (ids, target) = begin(item);
-            Fitting::new(ids, target).until_short(tokenizer)
-        });
+        let begun = begin_all(self.tokenizer, items, progress, begin);
         let done = begun.into_iter().map(|begun| self.finish(begun?));
         Ok(done.collect::<Result<_, TokenizerError>>()?)
     }
 
-    fn finish(&mut self, begun: Progressed) -> Result<Fitted, TokenizerError> {
+    /// A text that was begun.
+    pub(super) fn finish(&mut self, begun: Progressed) -> Result<Fitted, TokenizerError> {
         let mut now = begun;
         loop {
             match now {
@@ -66,15 +63,28 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
     }
 }
 
+/// A text for each item as far as it comes without draws. Each is to be finished in its turn.
+pub(super) fn begin_all<T: Sync>(
+    tokenizer: &dyn Tokenizer,
+    items: &[T],
+    progress: &dyn Progress,
+    begin: impl Fn(&T) -> (Vec<u32>, usize) + Sync,
+) -> Vec<Result<Progressed, TokenizerError>> {
+    parallel::map("making prompts", items, progress, |item| {
+        let (ids, target) = begin(item);
+        Fitting::new(ids, target).until_short(tokenizer)
+    })
+}
+
 /// A text that is being made.
-struct Fitting {
+pub(super) struct Fitting {
     made: Fitted,
     target: usize,
     tries: u32,
 }
 
 /// How far a text has come.
-enum Progressed {
+pub(super) enum Progressed {
     /// It fits, or it was tried often enough.
     Done(Fitted),
     /// It is too short.

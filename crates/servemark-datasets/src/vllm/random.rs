@@ -3,11 +3,11 @@
 use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Tokenizer};
+use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Tokenizer, TokenizerError};
 use servemark_rng::Pcg64;
 
 use super::VllmLengths;
-use super::fitting::{Fitted, Fitter, ids_of};
+use super::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 use super::lengths::Drawn;
 
 /// Prompts of drawn lengths, counted up from a drawn token id.
@@ -41,23 +41,16 @@ impl VllmRandomSpec {
             return Err(DatasetError::Settings(TOO_SHORT.to_owned()));
         }
         let mut random = Pcg64::seeded(seed.into());
-        let rows = self.lengths.draw(count, tokenizer, &mut random)?;
-        let alphabet = Alphabet::of(tokenizer)?;
-        let drawn = alphabet.draw(self.prefix_tokens as usize, &mut random);
-        let vocabulary = tokenizer.vocab_size();
-        let draw = |count| ids_of(&mut random, vocabulary, count);
-        let mut fitter = Fitter { tokenizer, draw };
-        let prefix = match drawn.len() {
-            0 => Vec::new(),
-            target => fitter.fit(drawn, target)?.ids,
+        let counted = Counted {
+            lengths: self.lengths,
+            prefix_tokens: self.prefix_tokens,
+            alphabet: Alphabet::of,
         };
-        let numbered: Vec<(u64, Drawn)> = (0..).zip(rows).collect();
-        let texts = fitter.fit_all(&numbered, context.progress, |(number, row)| {
-            let own = alphabet.count_up(row.offset + number, row.input_tokens);
-            ([prefix.as_slice(), &own].concat(), self.prefix_tokens as usize + row.input_tokens)
-        })?;
-        let rows = texts.into_iter().zip(numbered.into_iter().map(|(_, row)| row));
-        Ok(self.batched(rows.collect()))
+        let begun = counted.begin(count, &mut random, context)?;
+        let vocabulary = tokenizer.vocab_size();
+        let mut fitter = Fitter { tokenizer, draw: |count| ids_of(&mut random, vocabulary, count) };
+        let rows = begun.into_iter().map(|(begun, row)| Ok((fitter.finish(begun?)?, row)));
+        Ok(self.batched(rows.collect::<Result<_, TokenizerError>>()?))
     }
 
     fn batched(&self, rows: Vec<(Fitted, Drawn)>) -> Vec<Sample> {
@@ -78,12 +71,71 @@ impl VllmRandomSpec {
     }
 }
 
+/// Prompts that count up from a drawn token id, behind a prefix that they share.
+pub(super) struct Counted {
+    pub(super) lengths: VllmLengths,
+    pub(super) prefix_tokens: u32,
+    /// Which ids they are made of.
+    pub(super) alphabet: fn(&dyn Tokenizer) -> Result<Alphabet, DatasetError>,
+}
+
+/// A prompt as far as it comes without draws, and what was drawn for it.
+pub(super) type Begun = (Result<Progressed, TokenizerError>, Drawn);
+
+impl Counted {
+    /// The draws of all prompts and of their prefix; each prompt's further ids are drawn in its
+    /// turn.
+    pub(super) fn begin(
+        &self,
+        count: usize,
+        random: &mut Pcg64,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Begun>, DatasetError> {
+        let tokenizer = context.tokenizer;
+        let rows = self.lengths.draw(count, tokenizer, random)?;
+        let alphabet = (self.alphabet)(tokenizer)?;
+        let prefix = self.prefix(&alphabet, random, tokenizer)?;
+        let numbered: Vec<(u64, Drawn)> = (0..).zip(rows).collect();
+        let begun = begin_all(tokenizer, &numbered, context.progress, |(number, row)| {
+            let own = alphabet.count_up(row.offset + number, row.input_tokens);
+            ([prefix.as_slice(), &own].concat(), self.prefix_tokens as usize + row.input_tokens)
+        });
+        Ok(begun.into_iter().zip(numbered.into_iter().map(|(_, row)| row)).collect())
+    }
+
+    fn prefix(
+        &self,
+        alphabet: &Alphabet,
+        random: &mut Pcg64,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Vec<u32>, TokenizerError> {
+        let drawn = alphabet.draw(self.prefix_tokens as usize, random);
+        let vocabulary = tokenizer.vocab_size();
+        match drawn.len() {
+            0 => Ok(Vec::new()),
+            target => {
+                let draw = |count| ids_of(random, vocabulary, count);
+                Ok(Fitter { tokenizer, draw }.fit(drawn, target)?.ids)
+            }
+        }
+    }
+}
+
 /// The ids of which prompts are made: those of the base vocabulary that are not special.
 pub(super) struct Alphabet(Vec<u32>);
 
 impl Alphabet {
+    /// Without the ids of tokens that have a role.
     pub(super) fn of(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
-        let special = tokenizer.special_ids();
+        Self::without(tokenizer.special_ids(), tokenizer)
+    }
+
+    /// Without the ids of any special token, because one may stand for a picture.
+    pub(super) fn of_text(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
+        Self::without(&tokenizer.added_special_ids()?, tokenizer)
+    }
+
+    fn without(special: &[u32], tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
         let is_plain = |id: &u32| special.binary_search(id).is_err();
         let ids: Vec<u32> = (0..tokenizer.vocab_size()).filter(is_plain).collect();
         if ids.is_empty() {

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{
-    DatasetError, DrawContext, Sample, SpecialTokens, Tokenizer, TokenizerError, parallel,
+    DatasetError, DrawContext, JsonObject, Medium, Sample, SpecialTokens, Tokenizer,
+    TokenizerError, parallel,
 };
 use servemark_rng::PythonRandom;
 
+use super::limits::CONVERSATION;
+use super::media::{picture_link, video_link};
 use super::rows::{RowOrder, TooFewRows, no_file};
+use super::shape::{PromptShape, shape};
 use crate::conversations::Exchange;
 use crate::json_array;
 
@@ -23,10 +27,19 @@ pub struct VllmShareGptSpec {
     pub path: Option<PathBuf>,
     /// The output length of every request; without it, that of the recorded answer.
     pub output_tokens: Option<u32>,
+    /// Whether a prompt, and what it shows, is a text or a message.
+    #[serde(skip_serializing_if = "PromptShape::is_text")]
+    pub shape: PromptShape,
     /// In which order conversations are sent.
     pub order: RowOrder,
     /// What to do if there are too few.
     pub too_few: TooFewRows,
+}
+
+/// A conversation that may be sent.
+struct Candidate {
+    exchange: Exchange,
+    medium: Option<Medium>,
 }
 
 impl VllmShareGptSpec {
@@ -38,21 +51,21 @@ impl VllmShareGptSpec {
     ) -> Result<Vec<Sample>, DatasetError> {
         let hint = "give ShareGPT's file with --dataset-path";
         let path = self.path.as_deref().ok_or_else(|| no_file("sharegpt", hint))?;
-        let mut exchanges = json_array::read(path, context.progress, |record| exchange(&record))?;
+        let mut all = json_array::read(path, context.progress, |record| candidate(&record))?;
         let python = &mut context.random.python;
         *python = PythonRandom::seeded(seed.into());
-        self.order.arrange(&mut exchanges, python);
+        self.order.arrange(&mut all, python);
         let tokenizer = context.tokenizer;
-        let sample = |exchange: &Exchange| self.sample(exchange, tokenizer);
+        let sample = |candidate: &Candidate| self.sample(candidate, tokenizer);
         let name = "tokenizing prompts";
-        let mut samples = parallel::first(name, &exchanges, count, context.progress, sample)?;
+        let mut samples = parallel::first(name, &all, count, context.progress, sample)?;
         self.too_few.fill(&mut samples, count, seed, python);
         Ok(samples)
     }
 
     fn sample(
         &self,
-        exchange: &Exchange,
+        Candidate { exchange, medium }: &Candidate,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Option<Sample>, TokenizerError> {
         let prompt_tokens = tokenizer.count(&exchange.prompt, SpecialTokens::Add)?;
@@ -60,35 +73,46 @@ impl VllmShareGptSpec {
             Some(tokens) => tokens,
             None => tokenizer.count(&exchange.completion, SpecialTokens::Add)?,
         };
-        let fits = self.fits(prompt_tokens, output_tokens);
-        Ok(fits.then(|| Sample::new(exchange.prompt.as_str(), prompt_tokens, output_tokens)))
+        if !self.fits(prompt_tokens, output_tokens) {
+            return Ok(None);
+        }
+        let mut sample = Sample::new(exchange.prompt.as_str(), prompt_tokens, output_tokens);
+        sample.media.extend(medium.clone());
+        Ok(Some(shape(sample, self.shape)))
     }
 
     /// An output length that was asked for may be as short as it likes.
     fn fits(&self, prompt_tokens: u32, output_tokens: u32) -> bool {
-        let long_enough = self.output_tokens.is_some() || output_tokens >= SHORTEST;
-        let total = prompt_tokens.saturating_add(output_tokens);
-        (SHORTEST..=LONGEST_PROMPT).contains(&prompt_tokens) && long_enough && total <= LONGEST
+        match self.output_tokens {
+            Some(_) => CONVERSATION.hold_prompt(prompt_tokens, output_tokens),
+            None => CONVERSATION.hold(prompt_tokens, output_tokens),
+        }
     }
 }
 
-/// The exchange of a record; one without `conversations` has none.
-fn exchange(record: &Value) -> Result<Option<Exchange>, String> {
+/// The exchange of a record, and what it shows; one without `conversations` has none.
+fn candidate(record: &Value) -> Result<Option<Candidate>, String> {
     let record = record.as_object().ok_or("expected a JSON object")?;
     if !record.contains_key("conversations") {
         return Ok(None);
     }
-    for key in ["image", "video"] {
-        if record.get(key).is_some_and(|media| !media.is_null() && media != "") {
-            return Err(format!("a conversation with \"{key}\" cannot be sent yet"));
-        }
-    }
-    Exchange::of(record, |turn| match turn.get("value") {
+    let exchange = Exchange::of(record, |turn| match turn.get("value") {
         Some(Value::String(text)) => Ok(text.clone()),
         _ => Err("a turn has no text under \"value\"".to_owned()),
-    })
+    })?;
+    let Some(exchange) = exchange else { return Ok(None) };
+    Ok(Some(Candidate { exchange, medium: medium(record)? }))
 }
 
-const SHORTEST: u32 = 4;
-const LONGEST_PROMPT: u32 = 1024;
-const LONGEST: u32 = 2048;
+/// A picture, else a video, by its place.
+fn medium(record: &JsonObject) -> Result<Option<Medium>, String> {
+    let place = |key: &str| match record.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(place)) => Ok(Some(place.as_str()).filter(|place| !place.is_empty())),
+        Some(_) => Err(format!("\"{key}\" is no file's place")),
+    };
+    Ok(match place("image")? {
+        Some(picture) => Some(Medium::image(picture_link(picture))),
+        None => place("video")?.map(|video| Medium::video(video_link(video))),
+    })
+}

@@ -14,6 +14,7 @@ mod traces;
 mod vllm;
 mod vllm_batch;
 mod vllm_flags;
+mod vllm_media;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

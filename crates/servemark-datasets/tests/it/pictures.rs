@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
-use servemark_core::{DatasetError, Image, ImageSize, Prompt, Sample, Tokenizer};
+use servemark_core::{DatasetError, ImageSize, Medium, Prompt, Sample, Tokenizer};
 use servemark_datasets::{DatasetSpec, Draw, ImageFormat, ImageSpec, MmmuSpec, SpecError};
 use servemark_rng::RandomState;
 use servemark_tokenizer::HfTokenizer;
@@ -72,7 +72,7 @@ impl From<&Sample> for Row {
             output_len: sample.output_tokens,
             text_prompt_len: sample.text_tokens,
             vision_prompt_len: sample.vision_tokens,
-            images: sample.images.len(),
+            images: sample.media.len(),
         }
     }
 }
@@ -129,7 +129,7 @@ fn check(name: &str) {
     assert_eq!(found, case.rows, "{name}");
     let after: Vec<f64> = case.after.iter().map(|_| random.numpy.exponential(0.1)).collect();
     assert_eq!(after, case.after, "{name}: arrivals come from another place");
-    let images = || samples.iter().flat_map(|sample| &sample.images);
+    let images = || samples.iter().flat_map(|sample| &sample.media);
     assert!(images().map(head).eq(case.uris.iter().cloned()), "{name}");
     check_told(&told, &case.stdout);
     check_pixels(name, &case, &spec);
@@ -157,7 +157,7 @@ fn check_pixels(name: &str, case: &Case, spec: &DatasetSpec) {
         spec.format = ImageFormat::Png;
     }
     let samples = case.draw(&spec).0.into_samples();
-    let images: Vec<_> = samples.iter().flat_map(|sample| &sample.images).map(file).collect();
+    let images: Vec<_> = samples.iter().flat_map(|sample| &sample.media).map(file).collect();
     assert_eq!(images.len(), case.pictures.len(), "{name}");
     for (image, expected) in images.iter().zip(&case.pictures) {
         let pixels = image::load_from_memory(image).unwrap().into_rgb8();
@@ -172,17 +172,17 @@ fn check_pixels(name: &str, case: &Case, spec: &DatasetSpec) {
 #[track_caller]
 fn check_lengths(samples: &[Sample], peers: &[usize]) {
     for (sample, peers) in samples.iter().zip(peers) {
-        let ours: usize = sample.images.iter().map(|image| image.uri().unwrap().len()).sum();
+        let ours: usize = sample.media.iter().map(|image| image.uri().unwrap().len()).sum();
         let ratio = ours as f64 / *peers as f64;
         assert!((0.95..1.05).contains(&ratio), "{ours} bytes against {peers}");
     }
 }
 
-fn head(image: &Image) -> String {
+fn head(image: &Medium) -> String {
     image.uri().unwrap().split(',').next().unwrap().to_owned()
 }
 
-fn file(image: &Image) -> Vec<u8> {
+fn file(image: &Medium) -> Vec<u8> {
     STANDARD.decode(image.uri().unwrap().split(',').nth(1).unwrap()).unwrap()
 }
 

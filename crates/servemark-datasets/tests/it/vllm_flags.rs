@@ -1,13 +1,17 @@
 //! A spec from vLLM's command line, as far as data sets go. The real command line is another
 //! crate's; this one reads only what the recorded cases use.
 
+use std::fs;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde_json::Value;
 use servemark_datasets::{
-    CustomLayout, CustomOutput, DatasetSpec, PrefixRepetitionSpec, PromptFormat, RerankMode,
-    RowOrder, SpecError, Spread, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec,
-    VllmData, VllmLengths, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+    Bounds, CustomLayout, CustomOutput, DatasetSpec, HubReading, MediaBucket, MediaDraws,
+    PictureReader, PrefixRepetitionSpec, PromptFormat, PromptShape, RerankMode, RowOrder,
+    SpecError, Spread, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomAudioSpec,
+    VllmCustomImageSpec, VllmCustomSpec, VllmData, VllmHubSpec, VllmLengths, VllmRandomMmSpec,
+    VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
 };
 
 use crate::fixture;
@@ -41,7 +45,7 @@ impl Flags {
     }
 
     fn data(&self) -> Result<VllmData, SpecError> {
-        let path = self.text("--dataset-path").map(fixture);
+        let path = self.text("--dataset-path").map(fixture).map(named_from_here);
         let name = self.text("--dataset-name").unwrap();
         Ok(match name {
             "burstgpt" => {
@@ -75,7 +79,8 @@ impl Flags {
                 let mut spec = VllmShareGptSpec::default();
                 spec.path = path;
                 spec.output_tokens = self.output("--sharegpt-output-len");
-                (spec.order, spec.too_few) = (self.order(), self.too_few());
+                (spec.order, spec.too_few, spec.shape) =
+                    (self.order(), self.too_few(), self.shape());
                 VllmData::Sharegpt(spec)
             }
             "timed_trace" => {
@@ -83,8 +88,89 @@ impl Flags {
                 spec.path = path;
                 VllmData::TimedTrace(spec)
             }
+            "custom_audio" => {
+                let mut spec = VllmCustomAudioSpec::default();
+                let custom = self.custom(name);
+                (spec.path, spec.output) = (path, custom.output);
+                if self.has("--enable-multimodal-chat") {
+                    spec.prompt_format = PromptFormat::Raw;
+                }
+                (spec.order, spec.too_few) = (self.order(), self.too_few());
+                VllmData::CustomAudio(spec)
+            }
+            "custom_image" => {
+                let mut spec = VllmCustomImageSpec::default();
+                spec.path = path;
+                spec.output_tokens = self.number("--custom-output-len").unwrap_or(256);
+                if self.has("--custom-ensure-client-side-data") {
+                    spec.pictures = PictureReader::Client;
+                }
+                (spec.order, spec.too_few, spec.shape) =
+                    (self.order(), self.too_few(), self.shape());
+                VllmData::CustomImage(spec)
+            }
+            "hf" => VllmData::Hub(self.hub()?),
+            "random-mm" => {
+                let mut spec = VllmRandomMmSpec::default();
+                spec.lengths = self.lengths()?;
+                spec.prefix_tokens = self.number("--random-prefix-len").unwrap_or(0);
+                spec.media = self.media();
+                spec.shape = self.shape();
+                VllmData::RandomMm(spec)
+            }
             other => panic!("{other} is built and this test does not know it"),
         })
+    }
+
+    fn hub(&self) -> Result<VllmHubSpec, SpecError> {
+        let name = self.text("--dataset-path").unwrap();
+        let mut spec = VllmHubSpec::new(name.parse()?);
+        spec.path = Some(fixture("vllm/hub").join(name));
+        let text = |flag| self.text(flag).map(str::to_owned);
+        (spec.subset, spec.split) = (text("--hf-subset"), text("--hf-split"));
+        spec.output_tokens = self.output("--hf-output-len");
+        if self.has("--no-stream") {
+            spec.reading = HubReading::Whole;
+        }
+        if self.has("--skip-chat-template") {
+            spec.prompt_format = PromptFormat::Raw;
+        }
+        let number = |flag, unset| self.number(flag).unwrap_or(unset);
+        let (least, most) =
+            (number("--blazedit-min-distance", 0.0), number("--blazedit-max-distance", 1.0));
+        spec.distance = Bounds::new(least, most);
+        let most = number("--asr-max-audio-len-sec", f64::INFINITY);
+        spec.audio_seconds = Bounds::new(number("--asr-min-audio-len-sec", 0.0), most);
+        let categories = self.text("--bfcl-categories").unwrap_or_default().split(',');
+        spec.categories = categories.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        (spec.order, spec.too_few, spec.shape) = (self.order(), self.too_few(), self.shape());
+        Ok(spec)
+    }
+
+    fn media(&self) -> MediaDraws {
+        let mut media = MediaDraws::default();
+        let own = |name: &str| format!("--random-mm-{name}");
+        media.items = self.number(&own("base-items-per-request")).unwrap_or(media.items);
+        media.spread = self.number(&own("num-mm-items-range-ratio")).unwrap_or(media.spread);
+        if let Some(limits) = self.text(&own("limit-mm-per-prompt")) {
+            media.limits = serde_json::from_str(limits).unwrap();
+        }
+        if let Some(buckets) = self.text(&own("bucket-config")) {
+            let numbers = buckets.replace(['{', '}', '(', ')', ' '], "").replace(':', ",");
+            let numbers: Vec<f64> = numbers.split(',').map(|text| text.parse().unwrap()).collect();
+            let bucket = |part: &[f64]| MediaBucket {
+                height: part[0] as u32,
+                width: part[1] as u32,
+                frames: part[2] as u32,
+                weight: part[3],
+            };
+            media.buckets = numbers.chunks(4).map(bucket).collect();
+        }
+        media
+    }
+
+    fn shape(&self) -> PromptShape {
+        if self.has("--enable-multimodal-chat") { PromptShape::Message } else { PromptShape::Text }
     }
 
     fn lengths(&self) -> Result<VllmLengths, SpecError> {
@@ -129,6 +215,9 @@ impl Flags {
         spec.output = u32::try_from(output).map_or(CustomOutput::OfRow, CustomOutput::Fixed);
         if self.has("--skip-chat-template") {
             spec.prompt_format = PromptFormat::Raw;
+        }
+        if let Some(arguments) = self.text("--chat-template-kwargs") {
+            spec.template_arguments = serde_json::from_str(arguments).unwrap();
         }
         (spec.order, spec.too_few) = (self.order(), self.too_few());
         spec
@@ -175,11 +264,25 @@ impl Flags {
     }
 
     fn text(&self, name: &str) -> Option<&str> {
-        let at = self.argv.iter().position(|word| word == name)?;
+        let at = self.argv.iter().rposition(|word| word == name)?;
         Some(&self.argv[at + 1])
     }
 
     fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name).and_then(|text| text.parse().ok())
     }
+}
+
+/// The file with its own names of files as they are seen from here. They were recorded in the
+/// folder of the fixtures.
+fn named_from_here(path: PathBuf) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !matches!(&*name, "custom_audio.jsonl" | "custom_image_here.jsonl") {
+        return path;
+    }
+    let text = fs::read_to_string(&path).unwrap();
+    let inputs = fixture("vllm/inputs/");
+    let (_, copy) = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap().keep().unwrap();
+    fs::write(&copy, text.replace("vllm/inputs/", &inputs.to_string_lossy())).unwrap();
+    copy
 }

@@ -1,0 +1,149 @@
+//! Pixels to the coefficients of blocks of eight by eight.
+
+use servemark_core::ImageSize;
+
+/// Samples of a block, or its coefficients, line by line.
+pub(super) type Block = [i32; 64];
+
+/// A picture in brightness and colours, of which every second line and column is kept.
+pub(super) struct Planes {
+    size: ImageSize,
+    /// Brightness, then the two colours.
+    planes: [Plane; 3],
+}
+
+struct Plane {
+    width: usize,
+    height: usize,
+    samples: Vec<u8>,
+}
+
+impl Planes {
+    /// Those of red, green and blue.
+    pub(super) fn of(pixels: &[u8], size: ImageSize) -> Self {
+        let (width, height) = (size.width as usize, size.height as usize);
+        let part = |share: fn([i32; 3]) -> i32| {
+            let pixels = pixels.chunks_exact(3);
+            let samples = pixels.map(|rgb| share([rgb[0], rgb[1], rgb[2]].map(i32::from)));
+            #[expect(clippy::cast_sign_loss, reason = "a share of bytes is one")]
+            let samples = samples.map(|sample| sample as u8).collect();
+            Plane { width, height, samples }
+        };
+        Self { size, planes: [part(brightness), part(blueness).halved(), part(redness).halved()] }
+    }
+
+    /// The sides of the picture.
+    pub(super) fn size(&self) -> ImageSize {
+        self.size
+    }
+
+    /// How many blocks a plane has from left to right and from top to bottom.
+    pub(super) fn blocks(&self, plane: usize) -> [usize; 2] {
+        let plane = &self.planes[plane];
+        [plane.width, plane.height].map(|side| side.div_ceil(8))
+    }
+
+    /// A block's coefficients. Beyond the picture its last line and its last column go on.
+    pub(super) fn coefficients(&self, plane: usize, [x, y]: [usize; 2]) -> Block {
+        let plane = &self.planes[plane];
+        let mut block = [0; 64];
+        for (row, line) in block.chunks_exact_mut(8).enumerate() {
+            let start = (y * 8 + row).min(plane.height - 1) * plane.width;
+            for (column, sample) in line.iter_mut().enumerate() {
+                let at = (x * 8 + column).min(plane.width - 1);
+                *sample = i32::from(plane.samples[start + at]) - 128;
+            }
+        }
+        transformed(block)
+    }
+}
+
+impl Plane {
+    /// A sample for each four, on whole blocks: the last column goes on before they are made, and
+    /// the last line behind. Halves are rounded down and up in turn. All of this is libjpeg's.
+    fn halved(&self) -> Self {
+        let (width, height) = (self.width.div_ceil(16) * 8, self.height.div_ceil(2));
+        let sample = |place: usize| {
+            let (x, y) = (place % width, place / width);
+            let [left, right] = [2 * x, 2 * x + 1].map(|x| x.min(self.width - 1));
+            let [above, below] = [2 * y, 2 * y + 1].map(|y| y.min(self.height - 1) * self.width);
+            let four = [above + left, above + right, below + left, below + right];
+            let sum: u32 = four.iter().map(|at| u32::from(self.samples[*at])).sum();
+            ((sum + 1 + x as u32 % 2) / 4) as u8
+        };
+        Self { width, height, samples: (0..width * height).map(sample).collect() }
+    }
+}
+
+/// The shares of red, green and blue, in 65536ths.
+fn brightness([red, green, blue]: [i32; 3]) -> i32 {
+    (19_595 * red + 38_470 * green + 7_471 * blue + HALF) >> 16
+}
+
+fn blueness([red, green, blue]: [i32; 3]) -> i32 {
+    (MIDDLE - 11_059 * red - 21_709 * green + 32_768 * blue + HALF - 1) >> 16
+}
+
+fn redness([red, green, blue]: [i32; 3]) -> i32 {
+    (MIDDLE + 32_768 * red - 27_439 * green - 5_329 * blue + HALF - 1) >> 16
+}
+
+const HALF: i32 = 1 << 15;
+const MIDDLE: i32 = 128 << 16;
+
+/// The discrete cosine transform of lines and then of columns, eight times as large as it is.
+/// It is one of whole numbers, and between the two there are two bits more.
+fn transformed(mut block: Block) -> Block {
+    for line in 0..8 {
+        transform(&mut block, line * 8, 1, |sum| sum << 2, |sum| rounded(sum, 11));
+    }
+    for column in 0..8 {
+        transform(&mut block, column, 8, |sum| rounded(sum, 2), |sum| rounded(sum, 15));
+    }
+    block
+}
+
+/// One line or column: its eight values, times the cosines.
+fn transform(
+    block: &mut Block,
+    start: usize,
+    step: usize,
+    plain: impl Fn(i32) -> i32,
+    scaled: impl Fn(i32) -> i32,
+) {
+    let value = |place: usize| block[start + place * step];
+    let sums: [i32; 4] = std::array::from_fn(|place| value(place) + value(7 - place));
+    let odd: [i32; 4] = std::array::from_fn(|place| value(place) - value(7 - place));
+    let even = [sums[0] - sums[3], sums[1] - sums[2]];
+    let both = [sums[0] + sums[3], sums[1] + sums[2]];
+    let times = |cosines: &[i32], values: &[i32]| -> i32 {
+        scaled(cosines.iter().zip(values).map(|(cosine, value)| cosine * value).sum())
+    };
+    let transformed = [
+        plain(both[0] + both[1]),
+        times(&ODD[0], &odd),
+        times(&EVEN[0], &even),
+        times(&ODD[1], &odd),
+        plain(both[0] - both[1]),
+        times(&ODD[2], &odd),
+        times(&EVEN[1], &even),
+        times(&ODD[3], &odd),
+    ];
+    for (place, value) in transformed.into_iter().enumerate() {
+        block[start + place * step] = value;
+    }
+}
+
+fn rounded(sum: i32, bits: u32) -> i32 {
+    (sum + (1 << (bits - 1))) >> bits
+}
+
+/// Cosines in 13 bits, times the root of two. Some are off by one, as the sums are by which libjpeg
+/// comes to them.
+const EVEN: [[i32; 2]; 2] = [[10_703, 4_433], [4_433, -10_704]];
+const ODD: [[i32; 4]; 4] = [
+    [11_363, 9_633, 6_437, 2_260],
+    [9_633, -2_259, -11_362, -6_436],
+    [6_437, -11_362, 2_261, 9_633],
+    [2_260, -6_436, 9_633, -11_363],
+];

@@ -1,0 +1,197 @@
+//! Recordings as vLLM's client sends them: as they are, or read and written again as WAV.
+
+#[cfg_attr(feature = "audio", path = "sound/decode.rs")]
+#[cfg_attr(not(feature = "audio"), path = "sound/absent.rs")]
+mod decode;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_core::{ErrorKind, RequestError, Sound, SoundFile};
+
+use self::decode::decode;
+
+/// Samples of all channels in turn, each a share of full scale in 32 bits.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Samples {
+    /// How many a second, of each channel.
+    pub(crate) rate: u32,
+    pub(crate) channels: u16,
+    pub(crate) values: Vec<i32>,
+}
+
+/// A recording that is read and written again as a WAV file of 16 bits.
+pub(crate) struct Rewritten {
+    source: Source,
+    duration: Duration,
+}
+
+/// Where a recording is.
+enum Source {
+    Bytes(Vec<u8>),
+    Path(PathBuf),
+    Samples(Samples),
+}
+
+impl Samples {
+    /// Samples of one channel as floats, of which 1 is full scale.
+    pub(crate) fn of_floats(floats: &[f64], rate: u32) -> Self {
+        let value = |float: &f64| (float * FULL_SCALE).round_ties_even() as i32;
+        Self { rate, channels: 1, values: floats.iter().map(value).collect() }
+    }
+
+    /// How long they play.
+    pub(crate) fn duration(&self) -> Duration {
+        let frames = self.values.len() / usize::from(self.channels.max(1));
+        Duration::from_secs_f64(frames as f64 / f64::from(self.rate.max(1)))
+    }
+
+    /// What vLLM takes for their duration: it divides the number of channels by the rate where
+    /// there are several.
+    pub(crate) fn claimed_seconds(&self) -> f64 {
+        let frames = match self.channels {
+            1 => self.values.len(),
+            channels => usize::from(channels),
+        };
+        frames as f64 / f64::from(self.rate.max(1))
+    }
+
+    /// As a WAV file of 16 bits: of each sample its upper half, as libsndfile has it.
+    fn wav(&self) -> Vec<u8> {
+        let short = |value: &i32| ((value >> 16) as i16).to_le_bytes();
+        let data = self.values.iter().flat_map(short);
+        let data: Vec<u8> = data.collect();
+        let frame = 2 * u32::from(self.channels);
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let shorts = |words: &[u16]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let length = data.len() as u32;
+        let parts: [Vec<u8>; 9] = [
+            b"RIFF".to_vec(),
+            words(&[36 + length]),
+            b"WAVEfmt ".to_vec(),
+            words(&[16]),
+            shorts(&[1, self.channels]),
+            words(&[self.rate, self.rate * frame]),
+            shorts(&[frame as u16, 16]),
+            b"data".to_vec(),
+            words(&[length]),
+        ];
+        [parts.concat(), data].concat()
+    }
+}
+
+impl Rewritten {
+    /// The recording in a file's bytes.
+    pub(crate) fn bytes(bytes: Vec<u8>) -> Result<(Self, Samples), String> {
+        let samples = decode(bytes.clone())?;
+        let duration = samples.duration();
+        Ok((Self { source: Source::Bytes(bytes), duration }, samples))
+    }
+
+    /// The recording of a file, read when it is sent.
+    pub(crate) fn path(path: &Path) -> Result<Self, String> {
+        let duration = decode(read(path)?)?.duration();
+        Ok(Self { source: Source::Path(path.to_owned()), duration })
+    }
+
+    /// Samples that are there.
+    pub(crate) fn samples(samples: Samples) -> Self {
+        let duration = samples.duration();
+        Self { source: Source::Samples(samples), duration }
+    }
+
+    fn wav(&self) -> Result<Vec<u8>, String> {
+        let samples = match &self.source {
+            Source::Bytes(bytes) => &decode(bytes.clone())?,
+            Source::Path(path) => &decode(read(path)?)?,
+            Source::Samples(samples) => samples,
+        };
+        Ok(samples.wav())
+    }
+}
+
+impl Sound for Rewritten {
+    fn file(&self) -> Result<SoundFile, RequestError> {
+        let wav = self.wav().map_err(|why| unreadable(&why))?;
+        Ok(SoundFile::new("audio.wav", "audio/wav", wav))
+    }
+
+    fn duration(&self) -> Duration {
+        self.duration
+    }
+}
+
+impl fmt::Debug for Rewritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rewritten").field("duration", &self.duration).finish_non_exhaustive()
+    }
+}
+
+/// A recording that is sent as its file has it.
+#[derive(Debug)]
+pub(crate) struct AsIs {
+    path: PathBuf,
+    duration: Duration,
+}
+
+impl AsIs {
+    /// The recording at a path.
+    pub(crate) fn path(path: &Path) -> Result<Self, String> {
+        let duration = decode(read(path)?)?.duration();
+        Ok(Self { path: path.to_owned(), duration })
+    }
+}
+
+impl Sound for AsIs {
+    fn file(&self) -> Result<SoundFile, RequestError> {
+        let bytes = read(&self.path).map_err(|why| unreadable(&why))?;
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(SoundFile::new(name, media_type(&self.path), bytes))
+    }
+
+    fn duration(&self) -> Duration {
+        self.duration
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn unreadable(why: &str) -> RequestError {
+    RequestError::new(ErrorKind::Encode, format!("a recording cannot be read: {why}"))
+}
+
+/// What Python takes a file for by its name.
+fn media_type(path: &Path) -> &'static str {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("wav") => "audio/x-wav",
+        Some("mp2" | "mp3") => "audio/mpeg",
+        Some("opus") => "audio/opus",
+        _ => "application/octet-stream",
+    }
+}
+
+/// What a sample of 1 is in 32 bits, were there room for it.
+const FULL_SCALE: f64 = 2_147_483_648.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_beyond_full_scale_are_clipped() {
+        let samples = Samples::of_floats(&[0.5, -1.0, 1.0, 1.5, -1.5], 16_000);
+        let shorts: Vec<i32> = samples.values.iter().map(|value| value >> 16).collect();
+        assert_eq!(shorts, [16_384, -32_768, 32_767, 32_767, -32_768]);
+    }
+
+    #[test]
+    fn several_channels_confuse_the_peer() {
+        let samples = Samples { rate: 8000, channels: 2, values: vec![0; 32_000] };
+        assert_eq!(samples.duration(), Duration::from_secs(2));
+        assert!((samples.claimed_seconds() - 0.000_25).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,44 @@
+//! Recordings to samples, with a library that knows their formats.
+
+use std::io::Cursor;
+
+use symphonia::core::codecs::audio::AudioDecoderOptions;
+use symphonia::core::errors::Error;
+use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::{FormatOptions, TrackType};
+use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
+use symphonia::core::meta::MetadataOptions;
+
+use super::Samples;
+
+/// The samples of a recording in any format that is known.
+pub(super) fn decode(file: Vec<u8>) -> Result<Samples, String> {
+    try_decode(file).map_err(|error| error.to_string())
+}
+
+fn try_decode(file: Vec<u8>) -> Result<Samples, Error> {
+    let stream =
+        MediaSourceStream::new(Box::new(Cursor::new(file)), MediaSourceStreamOptions::default());
+    let (format, metadata) = (FormatOptions::default(), MetadataOptions::default());
+    let probe = symphonia::default::get_probe();
+    let mut reader = probe.probe(&Hint::new(), stream, format, metadata)?;
+    let track = reader.default_track(TrackType::Audio).ok_or(NO_SOUND)?;
+    let (id, parameters) = (track.id, track.codec_params.as_ref());
+    let parameters = parameters.and_then(|parameters| parameters.audio()).ok_or(NO_SOUND)?;
+    let codecs = symphonia::default::get_codecs();
+    let mut decoder = codecs.make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
+    let mut samples = Samples { rate: 0, channels: 1, values: Vec::new() };
+    let mut piece: Vec<i32> = Vec::new();
+    while let Some(packet) = reader.next_packet()? {
+        if packet.track_id == id {
+            let decoded = decoder.decode(&packet)?;
+            samples.rate = decoded.spec().rate();
+            samples.channels = decoded.spec().channels().count() as u16;
+            decoded.copy_to_vec_interleaved(&mut piece);
+            samples.values.extend_from_slice(&piece);
+        }
+    }
+    Ok(samples)
+}
+
+const NO_SOUND: Error = Error::Unsupported("it holds no sound");

@@ -1,0 +1,130 @@
+//! Prompts of one's own with recordings, one JSON object a line.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{
+    Audio, DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+    parallel,
+};
+use servemark_rng::PythonRandom;
+
+use super::custom::{CustomOutput, output_tokens};
+use super::rows::{RowOrder, TooFewRows, no_file};
+use crate::jsonl::{BadLine, Reader};
+use crate::shaping::user_message;
+use crate::sound::{Rewritten, Samples};
+use crate::{PromptFormat, text_file};
+
+/// Prompts with recordings from a file: `audio`, and `prompt` where there is one.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct VllmCustomAudioSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// How long outputs are.
+    pub output: CustomOutput,
+    /// Whether a prompt is a bare text, or one in the model's template if it has one. A chat's
+    /// prompts are bare.
+    pub prompt_format: PromptFormat,
+    /// In which order prompts are sent.
+    pub order: RowOrder,
+    /// What to do if there are too few.
+    pub too_few: TooFewRows,
+}
+
+impl Default for VllmCustomAudioSpec {
+    fn default() -> Self {
+        Self {
+            path: None,
+            output: CustomOutput::Fixed(256),
+            prompt_format: PromptFormat::ChatTemplate,
+            order: RowOrder::default(),
+            too_few: TooFewRows::default(),
+        }
+    }
+}
+
+/// What is read of a line.
+struct Row {
+    line: usize,
+    prompt: String,
+    audio: Value,
+    output_tokens: Option<Value>,
+}
+
+impl VllmCustomAudioSpec {
+    /// `count` prompts; all there are if none is asked for.
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let hint = "give a file with a JSON object with \"prompt\" and \"audio\" on each line";
+        let path = self.path.as_deref().ok_or_else(|| no_file("custom_audio", hint))?;
+        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let mut rows = reader.read(|line, record| row(line, record).map(Some))?.rows;
+        let python = &mut context.random.python;
+        *python = PythonRandom::seeded(seed.into());
+        self.order.arrange(&mut rows, python);
+        let count = if count == 0 { rows.len() } else { count };
+        rows.truncate(count);
+        let tokenizer = context.tokenizer;
+        let sample = |row: &Row| self.sample(row, path, tokenizer);
+        let samples = parallel::map("reading recordings", &rows, context.progress, sample);
+        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.too_few.fill(&mut samples, count, seed, python);
+        Ok(samples)
+    }
+
+    fn sample(
+        &self,
+        row: &Row,
+        path: &Path,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Sample, DatasetError> {
+        let malformed = |reason| text_file::malformed(path, row.line, reason);
+        let prompt = self.prompt(&row.prompt, tokenizer)?;
+        let tokens = tokenizer.count(&prompt, SpecialTokens::Add)?;
+        let output = output_tokens(self.output, row.output_tokens.as_ref());
+        let sample = Sample::new(prompt, tokens, output.map_err(malformed)?);
+        Ok(sample.with_audio(audio(&row.audio).map_err(malformed)?))
+    }
+
+    /// A model without a template is given the bare text.
+    fn prompt(&self, text: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
+        if self.prompt_format == PromptFormat::Raw {
+            return Ok(text.to_owned());
+        }
+        match tokenizer.apply_chat_template(&[user_message(text)]) {
+            Err(TokenizerError::NoChatTemplate) => Ok(text.to_owned()),
+            rendered => rendered,
+        }
+    }
+}
+
+fn row(line: usize, mut record: JsonObject) -> Result<Row, String> {
+    let Some(Value::String(prompt)) = record.remove("prompt") else {
+        return Err("\"prompt\" is no text".to_owned());
+    };
+    let audio = record.remove("audio").ok_or("it has no \"audio\"")?;
+    Ok(Row { line, prompt, audio, output_tokens: record.remove("output_tokens") })
+}
+
+/// A recording by the path of its file, or by its samples.
+fn audio(audio: &Value) -> Result<Audio, String> {
+    if let Some(path) = audio.as_str() {
+        let sound = Rewritten::path(Path::new(path));
+        return sound.map(Audio::new).map_err(|why| format!("a recording cannot be read: {why}"));
+    }
+    let samples = audio["array"].as_array().zip(audio["sampling_rate"].as_u64());
+    let (floats, rate) = samples
+        .ok_or("\"audio\" is neither the path of a file nor \"array\" and \"sampling_rate\"")?;
+    let floats: Option<Vec<f64>> = floats.iter().map(Value::as_f64).collect();
+    let floats = floats.ok_or("a sample of \"array\" is no number")?;
+    let rate = u32::try_from(rate).map_err(|_| "the \"sampling_rate\" is too high")?;
+    Ok(Audio::new(Rewritten::samples(Samples::of_floats(&floats, rate))))
+}

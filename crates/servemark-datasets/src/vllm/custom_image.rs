@@ -1,0 +1,157 @@
+//! Prompts of one's own with pictures, one JSON object a line.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, Medium, MediumKind, Sample, SpecialTokens, Tokenizer,
+    parallel,
+};
+use servemark_rng::PythonRandom;
+
+use super::media::PictureReader;
+use super::rows::{RowOrder, TooFewRows, no_file};
+use super::shape::{PromptShape, message, place, shape};
+use crate::jsonl::{BadLine, Reader};
+
+/// Prompts with pictures from a file: a row has `prompt` and `image_files`, or `content`, whose
+/// texts and pictures stand between each other.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct VllmCustomImageSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// How long every output is.
+    pub output_tokens: u32,
+    /// Who reads the pictures.
+    pub pictures: PictureReader,
+    /// Whether a prompt is a text or a message. One with pictures between its texts is a message
+    /// anyhow.
+    pub shape: PromptShape,
+    /// In which order prompts are sent.
+    pub order: RowOrder,
+    /// What to do if there are too few.
+    pub too_few: TooFewRows,
+}
+
+impl Default for VllmCustomImageSpec {
+    fn default() -> Self {
+        Self {
+            path: None,
+            output_tokens: 256,
+            pictures: PictureReader::default(),
+            shape: PromptShape::default(),
+            order: RowOrder::default(),
+            too_few: TooFewRows::default(),
+        }
+    }
+}
+
+/// What a line says.
+struct Row {
+    text: String,
+    /// What the user says and shows, where pictures stand between texts.
+    parts: Option<Vec<Value>>,
+    media: Vec<Medium>,
+}
+
+impl VllmCustomImageSpec {
+    /// `count` prompts; all there are if none is asked for.
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let hint = "give a file with a JSON object with \"prompt\" and \"image_files\", or with \
+                    \"content\", on each line";
+        let path = self.path.as_deref().ok_or_else(|| no_file("custom_image", hint))?;
+        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let mut rows = reader.read(|_, record| self.row(&record).map(Some))?.rows;
+        let python = &mut context.random.python;
+        *python = PythonRandom::seeded(seed.into());
+        self.order.arrange(&mut rows, python);
+        let count = if count == 0 { rows.len() } else { count };
+        rows.truncate(count);
+        let tokenizer = context.tokenizer;
+        let sample = |row: &Row| self.sample(row, tokenizer);
+        let samples = parallel::map("tokenizing prompts", &rows, context.progress, sample);
+        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.too_few.fill(&mut samples, count, seed, python);
+        Ok(samples)
+    }
+
+    fn row(&self, record: &JsonObject) -> Result<Row, String> {
+        match (record.get("content"), record.get("prompt"), record.get("image_files")) {
+            (Some(content), ..) => self.between(content),
+            (None, Some(prompt), Some(files)) => self.beside(prompt, files),
+            _ => Err("it has neither \"content\" nor \"prompt\" and \"image_files\"".to_owned()),
+        }
+    }
+
+    /// A text and the pictures beside it.
+    fn beside(&self, prompt: &Value, files: &Value) -> Result<Row, String> {
+        let text = prompt.as_str().ok_or("\"prompt\" is no text")?.to_owned();
+        let files = files.as_array().filter(|files| !files.is_empty());
+        let files = files.ok_or("\"image_files\" is no list of files")?;
+        let place = |file: &Value| {
+            let place = file.as_str().ok_or("one of \"image_files\" is no file's place")?;
+            self.pictures.picture(place)
+        };
+        let media = files.iter().map(place).collect::<Result<_, String>>()?;
+        Ok(Row { text, parts: None, media })
+    }
+
+    /// Texts and the pictures between them.
+    fn between(&self, content: &Value) -> Result<Row, String> {
+        let given = content.as_array().filter(|parts| !parts.is_empty());
+        let given = given.ok_or("\"content\" is no list of texts and pictures")?;
+        let mut row = Row { text: String::new(), parts: None, media: Vec::new() };
+        let parts = given.iter().map(|part| self.part(part, &mut row));
+        let parts = parts.collect::<Result<_, String>>()?;
+        row.parts = Some(parts);
+        Ok(row)
+    }
+
+    fn part(&self, part: &Value, row: &mut Row) -> Result<Value, String> {
+        match part["type"].as_str() {
+            Some("text") => {
+                let text = part["text"].as_str().ok_or("a part of text has no \"text\"")?;
+                row.text.push_str(text);
+                Ok(json!({"type": "text", "text": text}))
+            }
+            Some("image") => {
+                let place = part["image"].as_str().ok_or("an \"image\" is no file's place")?;
+                self.shown(place, row)
+            }
+            Some("image_url") => {
+                let url = &part["image_url"];
+                let place = url.as_str().or_else(|| url["url"].as_str());
+                let mut shown = self.shown(place.ok_or("an \"image_url\" has no \"url\"")?, row)?;
+                let others = url.as_object().into_iter().flatten().filter(|(key, _)| *key != "url");
+                for (key, value) in others {
+                    shown["image_url"][key] = value.clone();
+                }
+                Ok(shown)
+            }
+            _ => Err("a part of \"content\" is neither text, image nor image_url".to_owned()),
+        }
+    }
+
+    fn shown(&self, picture: &str, row: &mut Row) -> Result<Value, String> {
+        row.media.push(self.pictures.picture(picture)?);
+        Ok(place(MediumKind::Image))
+    }
+
+    fn sample(&self, row: &Row, tokenizer: &dyn Tokenizer) -> Result<Sample, DatasetError> {
+        let tokens = tokenizer.count(&row.text, SpecialTokens::Add)?;
+        let mut sample = match &row.parts {
+            Some(parts) => Sample::new(message(parts), tokens, self.output_tokens),
+            None => Sample::new(row.text.as_str(), tokens, self.output_tokens),
+        };
+        sample.media.clone_from(&row.media);
+        Ok(shape(sample, self.shape))
+    }
+}

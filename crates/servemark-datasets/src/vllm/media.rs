@@ -1,0 +1,86 @@
+//! Pictures and videos that a row names.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::Medium;
+
+use crate::image::Redrawn;
+use crate::table::Cell;
+
+/// Who reads the pictures that a file names. Closed: whoever is sent them, or whoever sends them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PictureReader {
+    /// The server, which must see the same files.
+    #[default]
+    Server,
+    /// This program, which sends them without losses.
+    Client,
+}
+
+/// The link to a picture by which a server finds it.
+pub(super) fn picture_link(place: &str) -> String {
+    let is_link = ["http://", "https://", "file://", "data:image/"];
+    link(place, &is_link)
+}
+
+/// The link to a video by which a server finds it.
+pub(super) fn video_link(place: &str) -> String {
+    link(place, &["http://", "https://", "file://"])
+}
+
+/// What is no link is the path of a file.
+fn link(place: &str, links: &[&str]) -> String {
+    let is_link = links.iter().any(|link| place.starts_with(link));
+    if is_link { place.to_owned() } else { format!("file://{place}") }
+}
+
+impl PictureReader {
+    /// A picture by what a row says of its place.
+    pub(super) fn picture(self, place: &str) -> Result<Medium, String> {
+        let link = picture_link(place);
+        match (self, link.strip_prefix("file://")) {
+            (Self::Client, Some(path)) => Ok(Medium::image(Redrawn::png_of(PathBuf::from(path)))),
+            (Self::Client, None) if !link.starts_with("data:image/") => Err(format!(
+                "{link} is not on this machine: download it and name its file, or leave \
+                 --custom-ensure-client-side-data out, so that the server fetches it"
+            )),
+            _ => Ok(Medium::image(link)),
+        }
+    }
+}
+
+/// A picture in a cell: its bytes, or its place.
+pub(super) fn picture(cell: &Cell) -> Result<Medium, String> {
+    if let Some(bytes) = cell.get("bytes").and_then(Cell::bytes) {
+        let picture = Redrawn::jpeg(bytes.to_vec());
+        return picture
+            .map(Medium::image)
+            .map_err(|why| format!("a picture cannot be read: {why}"));
+    }
+    let place = cell.text().or_else(|| cell.get("path")?.text());
+    let place = place.ok_or("a picture is neither bytes nor the place of a file")?;
+    Ok(Medium::image(picture_link(place)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_link_is_a_path() {
+        assert_eq!(picture_link("a/b.png"), "file://a/b.png");
+        assert_eq!(picture_link("data:image/png;base64,QQ=="), "data:image/png;base64,QQ==");
+        assert_eq!(video_link("data:image/png;base64,QQ=="), "file://data:image/png;base64,QQ==");
+        assert_eq!(video_link("https://a/b.mp4"), "https://a/b.mp4");
+    }
+
+    #[test]
+    fn a_picture_on_the_web_is_the_servers_to_fetch() {
+        let refusal = PictureReader::Client.picture("http://a/b.png").unwrap_err();
+        assert!(refusal.starts_with("http://a/b.png is not on this machine: "), "{refusal}");
+        let link = PictureReader::Server.picture("http://a/b.png").unwrap().uri().unwrap();
+        assert_eq!(link, "http://a/b.png");
+    }
+}

@@ -1,0 +1,52 @@
+//! Random prompts with pictures and videos of noise.
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Sample};
+use servemark_rng::Pcg64;
+
+use super::buckets::MediaDraws;
+use super::fitting::{Fitter, ids_of};
+use super::random::{Alphabet, Counted};
+use super::{PromptShape, VllmLengths, shape};
+
+/// Prompts as `random` makes them, each with pictures and videos of noise.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct VllmRandomMmSpec {
+    /// How long prompts and outputs are, the pictures not counted.
+    pub lengths: VllmLengths,
+    /// Tokens with which every prompt begins, besides its own.
+    pub prefix_tokens: u32,
+    /// What prompts show.
+    pub media: MediaDraws,
+    /// Whether a prompt is a text or a message.
+    #[serde(skip_serializing_if = "PromptShape::is_text")]
+    pub shape: PromptShape,
+}
+
+impl VllmRandomMmSpec {
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let mut random = Pcg64::seeded(seed.into());
+        let source = self.media.source()?;
+        let (lengths, prefix_tokens) = (self.lengths, self.prefix_tokens);
+        let counted = Counted { lengths, prefix_tokens, alphabet: Alphabet::of_text };
+        let begun = counted.begin(count, &mut random, context)?;
+        let tokenizer = context.tokenizer;
+        let vocabulary = tokenizer.vocab_size();
+        let sample = |(begun, row): super::random::Begun| {
+            let draw = |count| ids_of(&mut random, vocabulary, count);
+            let text = Fitter { tokenizer, draw }.finish(begun?)?;
+            let tokens = text.tokens();
+            let mut sample = Sample::new(text.text, tokens, row.output_tokens);
+            sample.media = source.draw(&mut random);
+            Ok(shape(sample, self.shape))
+        };
+        begun.into_iter().map(sample).collect()
+    }
+}
