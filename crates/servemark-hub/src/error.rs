@@ -73,6 +73,16 @@ pub enum HubError {
         /// What to do.
         cure: &'static str,
     },
+    /// The data set has no such subset or split, or it has several and none was named.
+    #[error("{what} has no {part}; it has {known}")]
+    NoPart {
+        /// What was asked for.
+        what: String,
+        /// What it lacks.
+        part: String,
+        /// What it has.
+        known: String,
+    },
     /// There is no such thing.
     #[error("the hub does not know {what}; is the name right? {cure}")]
     NotFound {

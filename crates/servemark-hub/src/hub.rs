@@ -13,6 +13,7 @@ use crate::download::Download;
 use crate::huggingface::Repository;
 use crate::modelscope;
 use crate::settings::{ModelScopeSettings, Token};
+use crate::table::Table;
 use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
 use crate::{DatasetSource, HubError, HubSettings};
@@ -29,7 +30,7 @@ pub struct Hub<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// The file, or the folder of a tokenizer.
+    /// The file, or the folder of a tokenizer or of a table.
     pub path: PathBuf,
     /// Why it may not be the newest: the hub could not be asked.
     pub stale: Option<HubError>,
@@ -57,8 +58,33 @@ impl<'a> Hub<'a> {
     pub async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {
         match source {
             DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
+            DatasetSource::Files { repository, files } => self.hub_files(repository, files).await,
+            DatasetSource::Table { repository, subset, split } => {
+                let table = Table { subset: subset.as_deref(), split };
+                self.hub_table(repository, table).await
+            }
             DatasetSource::Web { url } => self.web_file(url).await,
         }
+    }
+
+    /// The folder that holds the files.
+    async fn hub_files(&self, repository: &str, files: &[String]) -> Result<Found, HubError> {
+        let wanted = self.wanted(Kind::Dataset, repository);
+        wanted.check_name()?;
+        let web = self.web()?;
+        let repository = self.repository(&web, &wanted);
+        let newest = Box::pin(repository.newest_files(files));
+        self.newest_or_cached(&wanted, newest, || repository.cached_files(files)).await
+    }
+
+    /// The folder that holds the subset's tables.
+    async fn hub_table(&self, repository: &str, table: Table<'_>) -> Result<Found, HubError> {
+        let wanted = self.wanted(Kind::Dataset, repository);
+        wanted.check_name()?;
+        let web = self.web()?;
+        let repository = self.repository(&web, &wanted);
+        let newest = Box::pin(repository.table(table));
+        self.newest_or_cached(&wanted, newest, || repository.cached_table(table)).await
     }
 
     async fn hub_tokenizer(&self, model: &str) -> Result<Found, HubError> {

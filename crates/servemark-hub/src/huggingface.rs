@@ -8,6 +8,7 @@ use servemark_core::Progress;
 use crate::HubError;
 use crate::cache::{RepoCache, checked};
 use crate::download::Download;
+use crate::table::Table;
 use crate::tokenizer_files;
 use crate::url::escape;
 use crate::wanted::{Kind, Wanted};
@@ -69,6 +70,43 @@ impl Repository<'_> {
         Ok(path)
     }
 
+    /// Several files of the main branch, in their folder.
+    pub(crate) async fn newest_files(&self, files: &[String]) -> Result<PathBuf, HubError> {
+        let mut revision = MAIN.to_owned();
+        for file in files {
+            (revision, _) = self.file(&revision, file).await?;
+        }
+        self.cache.point(MAIN, &revision)?;
+        Ok(self.cache.snapshot(&revision))
+    }
+
+    /// The tables of a subset that hold a split, in the subset's folder.
+    pub(crate) async fn table(&self, table: Table<'_>) -> Result<PathBuf, HubError> {
+        let branch = escape(TABLES).replace('/', "%2F");
+        let url = format!("{}/api/datasets/{}/revision/{branch}", self.endpoint, self.wanted.name);
+        let listing: Listing = self.web.json(self.wanted, &url).await?;
+        let commit = checked(&listing.sha, &url)?;
+        let files: Vec<&str> =
+            listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
+        let (subset, files) = table.wanted(&files, self.wanted)?;
+        for file in files {
+            self.file(&commit, file).await?;
+        }
+        self.cache.point(TABLES, &commit)?;
+        Ok(self.cache.snapshot(&commit).join(subset))
+    }
+
+    /// Files as anybody downloaded them last.
+    pub(crate) fn cached_files(&self, files: &[String]) -> Option<PathBuf> {
+        let folder = self.cache.newest(MAIN)?;
+        files.iter().all(|file| folder.join(file).is_file()).then_some(folder)
+    }
+
+    /// A subset's tables as anybody downloaded them last.
+    pub(crate) fn cached_table(&self, table: Table<'_>) -> Option<PathBuf> {
+        table.cached(&self.cache.newest(TABLES)?)
+    }
+
     /// The tokenizer as anybody downloaded it last.
     pub(crate) fn cached_tokenizer(&self) -> Option<PathBuf> {
         self.cache.newest(MAIN).filter(|folder| tokenizer_files::is_tokenizer(folder))
@@ -123,3 +161,6 @@ fn metadata(reply: &Reply, url: &str) -> Result<Metadata, HubError> {
 }
 
 const MAIN: &str = "main";
+
+/// The branch on which the hub keeps the tables that it makes of every data set.
+const TABLES: &str = "refs/convert/parquet";

@@ -32,6 +32,7 @@ mod huggingface;
 mod modelscope;
 mod settings;
 mod sources;
+mod table;
 mod tokenizer_files;
 mod url;
 mod wanted;

@@ -11,6 +11,22 @@ pub enum DatasetSource {
         /// The file's path in it.
         file: String,
     },
+    /// Several files of a data set on the hub.
+    Files {
+        /// `owner/name`.
+        repository: String,
+        /// Their paths in it.
+        files: Vec<String>,
+    },
+    /// The rows of a data set on the hub, as the tables of parquet that the hub makes of each.
+    Table {
+        /// `owner/name`.
+        repository: String,
+        /// Which subset, where it has several.
+        subset: Option<String>,
+        /// Which split.
+        split: String,
+    },
     /// A file at an address of its own.
     Web {
         /// The address.

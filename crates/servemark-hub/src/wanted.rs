@@ -61,6 +61,11 @@ impl Wanted {
         HubError::NoTokenizer { what: self.to_string(), cure: self.cure() }
     }
 
+    /// A part that it does not have.
+    pub(crate) fn no_part(&self, part: String, known: String) -> HubError {
+        HubError::NoPart { what: self.to_string(), part, known }
+    }
+
     fn cure(&self) -> &'static str {
         match self.kind {
             Kind::Dataset => "give its file (--dataset-path FILE)",

@@ -1,7 +1,7 @@
 //! What was given by name becomes files on this machine, before anything is drawn.
 
-use servemark_core::MonotonicClock;
-use servemark_datasets::DatasetSpec;
+use servemark_core::{DatasetError, MonotonicClock};
+use servemark_datasets::{DatasetSpec, VllmData, VllmHubSpec, VllmSpec};
 use servemark_hub::{DatasetSource, Found, Hub};
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::TokenizerSpec;
@@ -49,6 +49,9 @@ async fn fill(
     context: &RunContext,
     hub: &Hub<'_>,
 ) -> Result<(), ExecuteError> {
+    if let DatasetSpec::Vllm(VllmSpec { data: VllmData::Hub(spec), .. }) = dataset {
+        return fill_by_name(spec, context, hub).await;
+    }
     if let Some((name, path)) = dataset.unfiled()
         && let Some(source) = DatasetSource::of(name)
     {
@@ -56,6 +59,34 @@ async fn fill(
         *path = Some(settled(context, hub.dataset(&source).await?).into());
     }
     Ok(())
+}
+
+/// What is no path on this machine is a name on the hub.
+async fn fill_by_name(
+    spec: &mut VllmHubSpec,
+    context: &RunContext,
+    hub: &Hub<'_>,
+) -> Result<(), ExecuteError> {
+    let path = spec.path.take().unwrap_or_else(|| spec.name.as_str().into());
+    if path.exists() {
+        spec.path = Some(path);
+        return Ok(());
+    }
+    let repository = path.to_string_lossy().into_owned();
+    context.tell(&News::LookingUp { what: &format!("the data set {repository}") });
+    let source = source(spec, repository)?;
+    spec.path = Some(settled(context, hub.dataset(&source).await?).into());
+    Ok(())
+}
+
+/// The files of a data set on the hub, or its tables.
+fn source(spec: &VllmHubSpec, repository: String) -> Result<DatasetSource, DatasetError> {
+    if let Some(files) = spec.files() {
+        return Ok(DatasetSource::Files { repository, files });
+    }
+    let (subset, split) = spec.part()?;
+    let (subset, split) = (subset.map(str::to_owned), split.to_owned());
+    Ok(DatasetSource::Table { repository, subset, split })
 }
 
 /// The path; a copy that may be out of date will do, and the user hears of it.

@@ -123,3 +123,59 @@ async fn a_file_of_no_hub_is_kept_in_a_folder_of_its_own() {
     user.dataset(&source).await.unwrap();
     assert_eq!(hub.take_seen(), []);
 }
+
+fn table(subset: Option<&str>, split: &str) -> DatasetSource {
+    let (subset, split) = (subset.map(str::to_owned), split.to_owned());
+    DatasetSource::Table { repository: "org/talk".to_owned(), subset, split }
+}
+
+fn tables(files: &[&str]) -> StandInHub {
+    let start = StandInHub::start();
+    let with = |hub: StandInHub, file: &&str| {
+        hub.with(&format!("datasets/org/talk/{file}"), HubFile::big(*file))
+    };
+    files.iter().fold(start, with)
+}
+
+#[tokio::test]
+async fn the_tables_of_a_split_are_downloaded_and_no_others() {
+    let names = ["main/train/0000.parquet", "main/train/0001.parquet", "main/test/0000.parquet"];
+    let hub = tables(&[&names[..], &["README.md"]].concat());
+    let mut user = User::of(&hub);
+    let folder = user.dataset(&table(None, "train")).await.unwrap().path;
+    assert!(folder.ends_with("main"), "{}", folder.display());
+    assert_eq!(contents(&folder.join("train/0001.parquet")), names[1]);
+    assert!(!folder.join("test").exists());
+    hub.take_seen();
+    user.set("HF_HUB_OFFLINE", "1");
+    assert_eq!(user.dataset(&table(Some("main"), "train")).await.unwrap().path, folder);
+    assert!(user.dataset(&table(None, "test")).await.is_err(), "it was never downloaded");
+    assert_eq!(hub.take_seen(), []);
+}
+
+#[tokio::test]
+async fn a_part_that_is_not_there_is_named_with_those_that_are() {
+    let hub = tables(&["a/partial-train/0000.parquet", "b/train/0000.parquet"]);
+    let user = User::of(&hub);
+    for (subset, split, expected) in [
+        (None, "train", "no subset to take without being told (--hf-subset); it has a, b"),
+        (Some("c"), "train", "no subset \"c\"; it has a, b"),
+        (Some("a"), "test", "no split \"test\"; it has train"),
+    ] {
+        let error = user.dataset(&table(subset, split)).await.unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+    }
+    let folder = user.dataset(&table(Some("a"), "train")).await.unwrap().path;
+    assert!(folder.join("partial-train/0000.parquet").is_file());
+}
+
+#[tokio::test]
+async fn several_files_are_downloaded_into_one_folder() {
+    let hub = tables(&["one.json", "two.json", "three.json"]);
+    let user = User::of(&hub);
+    let files = vec!["one.json".to_owned(), "two.json".to_owned()];
+    let source = DatasetSource::Files { repository: "org/talk".to_owned(), files };
+    let folder = user.dataset(&source).await.unwrap().path;
+    assert_eq!(contents(&folder.join("two.json")), "two.json");
+    assert!(!folder.join("three.json").exists());
+}
