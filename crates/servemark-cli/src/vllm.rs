@@ -13,6 +13,7 @@ mod control;
 mod dataset;
 mod files;
 mod load;
+mod media;
 mod names;
 mod namespace;
 mod offline;

@@ -31,7 +31,11 @@ impl Tokenizer for NoTokenizer {
         None
     }
 
-    fn apply_chat_template(&self, _messages: &[JsonObject]) -> Result<String, TokenizerError> {
+    fn render_chat(
+        &self,
+        _messages: &[JsonObject],
+        _arguments: &JsonObject,
+    ) -> Result<String, TokenizerError> {
         self.decode(&[])
     }
 }

@@ -3,14 +3,17 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use serde_json::Value;
+use servemark_core::JsonObject;
 use servemark_datasets::{
     CustomLayout, CustomOutput, DatasetSpec, PrefixRepetitionSpec, PromptFormat, RerankMode,
-    RowOrder, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec, VllmData,
+    RowOrder, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec, VllmData, VllmLengths,
     VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
 };
 use servemark_plan::WorkloadSpec;
 
 use super::args::{DatasetArgs, VllmArgs};
+use super::media;
 use super::range_ratio::spreads;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -33,10 +36,14 @@ pub(super) fn workload(
 
 /// How many prompts are asked for; data sets of one's own give all they have if it is none.
 fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
-    let all = ["custom", "spec_bench", "speed_bench"].contains(&args.dataset_name.as_str());
+    let all = ALL_IF_NONE.contains(&args.dataset_name.as_str());
     let asked = if all { args.num_prompts.max(0) } else { args.num_prompts };
     at_least("--num-prompts", i64::from(!all), asked)
 }
+
+/// Data sets that give all they have if no prompt is asked for.
+const ALL_IF_NONE: [&str; 5] =
+    ["custom", "custom_audio", "custom_image", "spec_bench", "speed_bench"];
 
 fn request_ids(args: &DatasetArgs, environment: &Environment) -> String {
     let drawn = || format!("bench-{}-", environment.nonce());
@@ -47,8 +54,12 @@ fn data(args: &VllmArgs) -> Result<VllmData, CliError> {
     Ok(match args.dataset.dataset_name.as_str() {
         "burstgpt" => VllmData::Burstgpt(burstgpt(args)),
         "custom" => VllmData::Custom(custom(args)?),
+        "custom_audio" => VllmData::CustomAudio(media::custom_audio(args)?),
+        "custom_image" => VllmData::CustomImage(media::custom_image(args)?),
+        "hf" => VllmData::Hub(media::hub(args)?),
         "prefix_repetition" => VllmData::PrefixRepetition(prefix_repetition(args)?),
         "random" => VllmData::Random(random(args)?),
+        "random-mm" => VllmData::RandomMm(media::random_mm(args)?),
         "random-rerank" => VllmData::RandomRerank(rerank(args)?),
         "sharegpt" => VllmData::Sharegpt(sharegpt(args)?),
         "spec_bench" => VllmData::Custom(spec_bench(args)?),
@@ -59,18 +70,26 @@ fn data(args: &VllmArgs) -> Result<VllmData, CliError> {
 }
 
 fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
-    let (random, short) = (&args.random, &args.dataset);
-    let spreads = spreads(&random.random_range_ratio)?;
+    let random = &args.random;
     let mut spec = VllmRandomSpec::default();
-    let input = short.input_len.unwrap_or(random.random_input_len);
-    let output = short.output_len.unwrap_or(random.random_output_len);
-    spec.lengths.input_tokens = at_least("--random-input-len", 0, input)?;
-    spec.lengths.output_tokens = at_least("--random-output-len", 0, output)?;
-    spec.lengths.input_spread = spreads.input;
-    spec.lengths.output_spread = spreads.output;
+    spec.lengths = lengths(args)?;
     spec.prefix_tokens = at_least("--random-prefix-len", 0, random.random_prefix_len)?;
     spec.batch = several("--random-batch-size", random.random_batch_size)?;
     Ok(spec)
+}
+
+/// How long drawn prompts and their outputs are.
+pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
+    let (random, short) = (&args.random, &args.dataset);
+    let spreads = spreads(&random.random_range_ratio)?;
+    let mut lengths = VllmLengths::default();
+    let input = short.input_len.unwrap_or(random.random_input_len);
+    let output = short.output_len.unwrap_or(random.random_output_len);
+    lengths.input_tokens = at_least("--random-input-len", 0, input)?;
+    lengths.output_tokens = at_least("--random-output-len", 0, output)?;
+    lengths.input_spread = spreads.input;
+    lengths.output_spread = spreads.output;
+    Ok(lengths)
 }
 
 fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
@@ -104,6 +123,7 @@ fn sharegpt(args: &VllmArgs) -> Result<VllmShareGptSpec, CliError> {
     spec.path = path(&args.dataset);
     let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
     spec.output_tokens = some_at_least("--sharegpt-output-len", 0, output)?;
+    spec.shape = media::shape(args);
     spec.order = order(&args.dataset);
     spec.too_few = too_few(&args.dataset);
     Ok(spec)
@@ -116,14 +136,30 @@ fn burstgpt(args: &VllmArgs) -> VllmBurstgptSpec {
 }
 
 fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
-    let output = args.dataset.output_len.unwrap_or(args.corpora.custom_output_len);
     let mut spec = rows(&args.dataset, CustomLayout::Prompts);
-    spec.output = match output {
-        -1 => CustomOutput::OfRow,
-        tokens => CustomOutput::Fixed(at_least("--custom-output-len", 0, tokens)?),
-    };
+    spec.output = custom_output(args)?;
+    spec.template_arguments = template_arguments(&args.dataset)?;
     spec.prompt_format = prompt_format(&args.dataset);
     Ok(spec)
+}
+
+/// How long the outputs of one's own prompts are.
+pub(super) fn custom_output(args: &VllmArgs) -> Result<CustomOutput, CliError> {
+    Ok(match args.dataset.output_len.unwrap_or(args.corpora.custom_output_len) {
+        -1 => CustomOutput::OfRow,
+        tokens => CustomOutput::Fixed(at_least("--custom-output-len", 0, tokens)?),
+    })
+}
+
+fn template_arguments(args: &DatasetArgs) -> Result<JsonObject, CliError> {
+    match args.chat_template_kwargs.clone() {
+        None | Some(Value::Null) => Ok(JsonObject::new()),
+        Some(Value::Object(object)) => Ok(object),
+        Some(other) => {
+            let why = format!("must be a JSON object, such as {{\"tools\": []}}, not {other}");
+            Err(CliError::setting("--chat-template-kwargs", why))
+        }
+    }
 }
 
 /// Its prompts are always rendered.
@@ -142,6 +178,7 @@ fn speed_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     let mut spec = rows(&args.dataset, CustomLayout::SpeedBench { subset, category });
     let output = corpora.speed_bench_output_len;
     spec.output = CustomOutput::Fixed(at_least("--speed-bench-output-len", 0, output)?);
+    spec.template_arguments = template_arguments(&args.dataset)?;
     spec.prompt_format = prompt_format(&args.dataset);
     Ok(spec)
 }
@@ -169,19 +206,19 @@ fn timed_trace(args: &VllmArgs) -> Result<TimedTraceSpec, CliError> {
     Ok(spec)
 }
 
-fn path(args: &DatasetArgs) -> Option<PathBuf> {
+pub(super) fn path(args: &DatasetArgs) -> Option<PathBuf> {
     args.dataset_path.as_ref().map(Into::into)
 }
 
-fn order(args: &DatasetArgs) -> RowOrder {
+pub(super) fn order(args: &DatasetArgs) -> RowOrder {
     if args.disable_shuffle { RowOrder::AsRead } else { RowOrder::Shuffled }
 }
 
-fn too_few(args: &DatasetArgs) -> TooFewRows {
+pub(super) fn too_few(args: &DatasetArgs) -> TooFewRows {
     if args.no_oversample { TooFewRows::Keep } else { TooFewRows::Repeat }
 }
 
-fn prompt_format(args: &DatasetArgs) -> PromptFormat {
+pub(super) fn prompt_format(args: &DatasetArgs) -> PromptFormat {
     if args.skip_chat_template { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
 }
 

@@ -20,23 +20,6 @@ pub(super) fn check(args: &VllmArgs, given: &Given) -> Result<(), CliError> {
 
 /// Flags of which nothing is built.
 const NOT_BUILT: &[&str] = &[
-    "--asr-max-audio-len-sec",
-    "--asr-min-audio-len-sec",
-    "--bfcl-categories",
-    "--blazedit-max-distance",
-    "--blazedit-min-distance",
-    "--chat-template-kwargs",
-    "--custom-ensure-client-side-data",
-    "--enable-multimodal-chat",
-    "--hf-name",
-    "--hf-output-len",
-    "--hf-split",
-    "--hf-subset",
-    "--no-stream",
-    "--random-mm-base-items-per-request",
-    "--random-mm-bucket-config",
-    "--random-mm-limit-mm-per-prompt",
-    "--random-mm-num-mm-items-range-ratio",
     "--skip-tokenizer-init",
 ];
 

@@ -143,9 +143,55 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &[
+            "--random-mm-base-items-per-request",
+            "--random-mm-bucket-config",
+            "--random-mm-limit-mm-per-prompt",
+            "--random-mm-num-mm-items-range-ratio",
+        ],
+        in_use: |args| draws_from(args, &["random-mm"]),
+        when: "beyond --dataset-name random-mm",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--custom-ensure-client-side-data"],
+        in_use: |args| draws_from(args, &["custom_image"]),
+        when: "beyond --dataset-name custom_image",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--asr-max-audio-len-sec",
+            "--asr-min-audio-len-sec",
+            "--bfcl-categories",
+            "--blazedit-max-distance",
+            "--blazedit-min-distance",
+            "--hf-name",
+            "--hf-output-len",
+            "--hf-split",
+            "--hf-subset",
+            "--no-stream",
+        ],
+        in_use: |args| draws_from(args, &["hf"]),
+        when: "beyond --dataset-name hf",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--enable-multimodal-chat"],
+        in_use: |args| draws_from(args, &SHOWING),
+        when: "with this data set, which shows nothing",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--chat-template-kwargs"],
+        in_use: |args| draws_from(args, &["custom", "speed_bench"]),
+        when: "beyond --dataset-name custom and speed_bench",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--skip-chat-template"],
-        in_use: |args| draws_from(args, &["custom", "custom_audio", "speed_bench", "hf"]),
-        when: "beyond --dataset-name custom, custom_audio, speed_bench and hf",
+        in_use: |args| draws_from(args, &["custom", "speed_bench", "hf"]),
+        when: "beyond --dataset-name custom, speed_bench and hf",
         owner: Owner::Peer,
     },
     Scope {
@@ -239,3 +285,6 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
 ];
+
+/// Data sets whose prompts may be messages.
+const SHOWING: [&str; 5] = ["custom_audio", "custom_image", "hf", "random-mm", "sharegpt"];
