@@ -19,9 +19,7 @@ pub(super) fn check(args: &VllmArgs, given: &Given) -> Result<(), CliError> {
 }
 
 /// Flags of which nothing is built.
-const NOT_BUILT: &[&str] = &[
-    "--skip-tokenizer-init",
-];
+const NOT_BUILT: &[&str] = &["--skip-tokenizer-init"];
 
 fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
     let (name, path) = (args.dataset.dataset_name.as_str(), &args.dataset.dataset_path);
