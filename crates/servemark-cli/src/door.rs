@@ -10,6 +10,7 @@ use crate::error::{CliError, UsageError};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::sweep::{SweepRuns, bench};
 use crate::vllm::Offline;
 use crate::vllm::sweep::SweepCommand;
 use crate::{Parsed, sglang, vllm};
@@ -30,6 +31,8 @@ pub enum Invocation {
     Selftest(SelftestArgs),
     /// One or more runs that embed or rank.
     Sweep(Box<Sweep>),
+    /// Several runs of a serving benchmark.
+    SweepRuns(Box<SweepRuns>),
     /// A sweep of vLLM's.
     VllmSweep(Box<SweepCommand>),
 }
@@ -72,12 +75,15 @@ pub fn parse(
     }
 }
 
-fn bench_serving(
+/// SGLang's serving benchmark.
+pub fn bench_serving(
     program: &str,
-    args: impl Iterator<Item = OsString>,
+    args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    sglang::parse(program, args, environment).map(|parsed| Invocation::Bench(Box::new(parsed)))
+    bench(program, args, environment, |program, args, environment| {
+        sglang::parse(program, args, environment)
+    })
 }
 
 /// The same benchmark, for which one flag of ours is not optional.

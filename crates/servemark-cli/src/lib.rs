@@ -24,6 +24,7 @@ mod python;
 mod score;
 mod selftest;
 pub mod sglang;
+mod sweep;
 pub mod vllm;
 
 pub use compare::CompareArgs;
@@ -34,3 +35,4 @@ pub use parsed::Parsed;
 pub use score::ScoreArgs;
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
+pub use sweep::{SweepRuns, bench};

@@ -48,8 +48,9 @@ pub(crate) fn command(
     let [bench, command] = words.map(|word| word.to_string_lossy().into_owned());
     match (bench.as_str(), command.as_str()) {
         ("bench", "serve") => {
-            let parsed = parse("vllm bench serve", args, environment)?;
-            Ok(Invocation::Bench(Box::new(parsed)))
+            crate::bench("vllm bench serve", args, environment, |program, args, environment| {
+                parse(program, args, environment)
+            })
         }
         ("bench", "sweep") => Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?))),
         ("bench", "throughput") => {

@@ -64,6 +64,10 @@ pub struct SweepSpec {
     pub repeats: NonZeroU32,
     /// What keeps the points apart.
     pub isolation: Isolation,
+    /// By what the sweep is known when it is begun again, where plans hold what is another each
+    /// time they are made, such as a date; all of it where there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
 }
 
 /// What is run. Closed: a list is whatever a grid is not.
@@ -131,7 +135,7 @@ impl SweepSpec {
     }
 
     fn of(points: PointsSpec) -> Self {
-        Self { points, repeats: NonZeroU32::MIN, isolation: Isolation::default() }
+        Self { points, repeats: NonZeroU32::MIN, isolation: Isolation::default(), identity: None }
     }
 
     /// The same, each point run so many times.
@@ -144,6 +148,12 @@ impl SweepSpec {
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
+    }
+
+    /// The same, known by `identity` when it is begun again.
+    #[must_use]
+    pub fn known_as(self, identity: impl Into<String>) -> Self {
+        Self { identity: Some(identity.into()), ..self }
     }
 
     /// The runs in their order. `nonce` tells this sweep from all others: no prompt of theirs

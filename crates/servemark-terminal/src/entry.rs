@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use servemark::ExitCode as Code;
-use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding, sglang};
+use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding};
 
 use crate::{screen, serve};
 
@@ -19,10 +19,7 @@ pub fn bench_embedding() -> ExitCode {
 
 /// The body of `bench-serving`.
 pub fn bench_serving() -> ExitCode {
-    answer(|args, environment| {
-        let parsed = sglang::parse("bench-serving", args, environment)?;
-        Ok(Invocation::Bench(Box::new(parsed)))
-    })
+    answer(|args, environment| command_line::bench_serving("bench-serving", args, environment))
 }
 
 /// The body of `servemark`.

@@ -23,6 +23,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Score(args) => score(&args),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
+        Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
         _ => unreachable!("every invocation is served"),
     };
@@ -79,7 +80,12 @@ pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
     context
 }
 
-fn report(run: &Run, scoring: &ScoringSpec, output: &OutputSpec) -> anyhow::Result<ExitCode> {
+/// The tables of a run, and what is kept of it.
+pub(crate) fn report(
+    run: &Run,
+    scoring: &ScoringSpec,
+    output: &OutputSpec,
+) -> anyhow::Result<ExitCode> {
     let scores = Scores::of_run(run, scoring);
     show(&scores)?;
     keep(run, &scores, output)

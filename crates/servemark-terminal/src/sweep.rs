@@ -6,8 +6,9 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::report::GridFormat;
-use servemark::{ExitCode, PointRun, Run, Scores, write_runs};
-use servemark_cli::{Parsed, Sweep};
+use servemark::runner::Stop;
+use servemark::{ExitCode, Origin, PointRun, Run, Scores, SweepOutcome, write_runs};
+use servemark_cli::{Parsed, Sweep, SweepRuns};
 
 use crate::{screen, serve};
 
@@ -24,6 +25,35 @@ pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot write the grid to {}", path.display()))?;
     }
     Ok(code)
+}
+
+/// Does the runs of a sweep over flags: a line for each that is done, and a table of all.
+pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
+    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let mut outcome = SweepOutcome::default();
+    for done in servemark::Sweep::open(&runs.spec, runs.folder.as_deref(), &context)? {
+        let done = done?;
+        if done.origin == Origin::Measured {
+            let plan = &done.point.plan;
+            serve::report(&done.run, &plan.scoring, &plan.output)?;
+        }
+        let score = done.score();
+        screen::complain(&score.to_string());
+        outcome.add(score);
+    }
+    screen::print(&written(&outcome, GridFormat::Markdown)?);
+    for (path, format) in &runs.files {
+        fs::write(path, written(&outcome, *format)?)
+            .with_context(|| format!("cannot write the sweep to {}", path.display()))?;
+    }
+    let is_stopped = context.stop.signal().is(Stop::Drain);
+    Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
+}
+
+fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    outcome.write(format, &mut out)?;
+    Ok(String::from_utf8(out)?)
 }
 
 /// The runs that there were: Ctrl-C ends the run and the sweep.

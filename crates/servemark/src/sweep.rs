@@ -55,7 +55,7 @@ impl<'a> Sweep<'a> {
         context: &'a RunContext,
     ) -> Result<Self, SweepRunError> {
         let mut runner = PointRunner::open(spec, folder, context)?;
-        let points = spec.points(runner.nonce())?;
+        let points = runner.spec().points(runner.nonce())?;
         runner.expect(points.len());
         Ok(Self { points: points.into_iter(), runner, context })
     }

@@ -314,3 +314,48 @@ fn results_are_plotted() {
         text(&wrong.stderr)
     );
 }
+
+#[test]
+fn vllms_benchmark_is_run_by_this_program() {
+    let stage = Stage::set();
+    let url = stage.mock.base_url();
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let server =
+        format!("./vllm serve m --host=127.0.0.1 --port={}", url.rsplit(':').next().unwrap());
+    let bench = format!(
+        "vllm bench serve --base-url {url} --model mock --tokenizer {tokenizer} --dataset-name random \
+         --random-input-len 8 --random-output-len 4 --num-prompts 3"
+    );
+    stage.parameters("bench.json", &json!([{"max_concurrency": 2, "request_rate": "inf"}]));
+    let sweep = ["vllm", "bench", "sweep", "serve", "--serve-cmd", &server, "--bench-cmd", &bench];
+    let more = ["--bench-params", "bench.json", "--num-runs", "1", "-e", "e"];
+    let said = is_well(&servemark(&stage.folder, &[&sweep[..], &more].concat()));
+    assert!(!said.contains("Serving Benchmark Result"), "{said}");
+    let result = stage.json("results/e/BENCH--max_concurrency=2-request_rate=inf/run=0.json");
+    assert_eq!((&result["completed"], &result["total_output_tokens"]), (&json!(3), &json!(12)));
+    assert!(result["p99_e2el_ms"].is_number(), "{result}");
+    assert_eq!((&result["run_number"], &result["max_concurrency"]), (&json!(0), &json!(2)));
+    assert_eq!(stage.has_no_server(), 1);
+}
+
+#[test]
+fn any_flag_can_be_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let line = "bench-serving --simulate ttft=2ms,itl=1ms --num-prompts 4 --random-input 8 \
+                    --random-output 4 --sweep max-concurrency=1,2 --sweep-folder f --sweep-file a.html";
+        let line: Vec<&str> = line.split_whitespace().collect();
+        servemark(&folder, &[&line[..], more].concat())
+    };
+    let first = run(&[]);
+    let said = is_well(&first);
+    assert_eq!(said.matches("Serving Benchmark Result").count(), 2, "{said}");
+    assert!(said.contains("| max_concurrency | ok | failed |"), "{said}");
+    assert!(fs::read_to_string(folder.path().join("a.html")).unwrap().contains("<svg"));
+    let again = run(&[]);
+    assert!(!is_well(&again).contains("Serving Benchmark Result"), "it is measured already");
+    assert!(text(&again.stderr).contains("Point 2 of 2 was measured already: max_concurrency=2"));
+    let other = run(&["--seed", "9"]);
+    assert_eq!(other.status.code(), Some(2), "{}", text(&other.stderr));
+    assert!(text(&other.stderr).contains("f holds another sweep than this one"));
+}

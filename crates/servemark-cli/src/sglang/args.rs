@@ -29,6 +29,7 @@ pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
 use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::sweep;
 
 /// Benchmark a running server: SGLang's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -85,7 +86,7 @@ impl SglangArgs {
         program: &str,
         extend: impl FnOnce(Command) -> Command,
     ) -> Command {
-        let command = Self::command().after_help(NOTES);
+        let command = Self::command().after_help(format!("{NOTES}\n\n{}", sweep::NOTES));
         let mut command = extend(command).bin_name(program);
         command.build();
         command

@@ -23,6 +23,7 @@ pub(super) use self::request::RequestArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::timed_trace::TimedTraceArgs;
 use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::sweep;
 
 /// Benchmark a running server: vLLM's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -63,7 +64,8 @@ pub(super) struct VllmArgs {
 impl VllmArgs {
     /// The whole command.
     pub(super) fn whole_command(program: &str) -> Command {
-        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        let mut command =
+            Self::command().after_help(format!("{NOTES}\n\n{}", sweep::NOTES)).bin_name(program);
         command.build();
         command
     }

@@ -34,6 +34,9 @@ fn own(command: &[String]) -> Option<&[String]> {
 fn run_here(arguments: &[String], shown: Shown, context: &RunContext) -> anyhow::Result<()> {
     let arguments = arguments.iter().map(Into::into);
     let parsed = vllm::parse("vllm bench serve", arguments, &Environment::from_process())?;
+    if parsed.plan_only {
+        bail!("--plan-only measures nothing, and a sweep needs a result");
+    }
     for warning in &parsed.warnings {
         screen::complain(&format!("warning: {warning}"));
     }

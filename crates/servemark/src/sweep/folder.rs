@@ -16,35 +16,44 @@ use super::SweepRunError;
 pub(super) struct Folder {
     path: Option<PathBuf>,
     nonce: u64,
+    spec: SweepSpec,
 }
 
 /// What the folder is a folder of.
 #[derive(Deserialize, Serialize)]
-struct Manifest<S> {
+struct Manifest {
     servemark: String,
     /// What its prompts are salted with.
     nonce: u64,
-    sweep: S,
+    sweep: SweepSpec,
 }
 
 impl Folder {
     /// The folder of a sweep: made, or found and known again.
     pub(super) fn open(path: Option<&Path>, spec: &SweepSpec) -> Result<Self, SweepRunError> {
         let nonce = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
-        let Some(path) = path else { return Ok(Self { path: None, nonce }) };
+        let sweep = spec.clone();
+        let Some(path) = path else { return Ok(Self { path: None, nonce, spec: sweep }) };
         let manifest = path.join(MANIFEST);
         let failed = |source| SweepRunError::Folder { path: manifest.clone(), source };
-        let nonce = match fs::read(&manifest) {
+        let Manifest { nonce, sweep, .. } = match fs::read(&manifest) {
             Ok(bytes) => known(&bytes, spec)
                 .map_err(failed)?
                 .ok_or_else(|| SweepRunError::Different { folder: path.to_owned() })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                found(path, &manifest, nonce, spec).map_err(failed)?;
-                nonce
+                let servemark = env!("CARGO_PKG_VERSION").to_owned();
+                let new = Manifest { servemark, nonce, sweep };
+                found(path, &manifest, &new).map_err(failed)?;
+                new
             }
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { path: Some(path.to_owned()), nonce })
+        Ok(Self { path: Some(path.to_owned()), nonce, spec: sweep })
+    }
+
+    /// The sweep as it was when it was begun.
+    pub(super) fn spec(&self) -> &SweepSpec {
+        &self.spec
     }
 
     pub(super) fn nonce(&self) -> u64 {
@@ -66,17 +75,19 @@ impl Folder {
     }
 }
 
-/// The nonce of the same sweep, begun before.
-fn known(bytes: &[u8], spec: &SweepSpec) -> io::Result<Option<u64>> {
-    let manifest: Manifest<Value> = serde_json::from_slice(bytes)?;
-    let is_same = manifest.sweep == serde_json::to_value(spec)?;
-    Ok(is_same.then_some(manifest.nonce))
+/// The same sweep, begun before.
+fn known(bytes: &[u8], spec: &SweepSpec) -> io::Result<Option<Manifest>> {
+    let manifest: Manifest = serde_json::from_slice(bytes)?;
+    let is_same = match &spec.identity {
+        Some(identity) => manifest.sweep.identity.as_ref() == Some(identity),
+        None => manifest.sweep == *spec,
+    };
+    Ok(is_same.then_some(manifest))
 }
 
-fn found(folder: &Path, manifest: &Path, nonce: u64, sweep: &SweepSpec) -> io::Result<()> {
+fn found(folder: &Path, manifest: &Path, new: &Manifest) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let servemark = env!("CARGO_PKG_VERSION").to_owned();
-    let bytes = serde_json::to_vec_pretty(&Manifest { servemark, nonce, sweep })?;
+    let bytes = serde_json::to_vec_pretty(new)?;
     // Written beside its place first: a manifest is whole or not there.
     let draft = manifest.with_extension("json.new");
     fs::write(&draft, bytes)?;

@@ -1,5 +1,6 @@
 //! What a sweep found.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -53,6 +54,10 @@ impl PointScore {
             run_log: run.run_log,
         }
     }
+
+    fn row(&self) -> SweepRow<'_> {
+        SweepRow::new(&self.name, &self.settings, &self.metrics, &self.audit)
+    }
 }
 
 impl SweepOutcome {
@@ -69,10 +74,13 @@ impl SweepOutcome {
 
     /// Writes one row for each point, and plots where the format has them.
     pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
-        let rows = self
-            .points
-            .iter()
-            .map(|point| SweepRow::new(&point.name, &point.settings, &point.metrics, &point.audit));
-        SweepReport::of(rows).write(format, out)
+        SweepReport::of(self.points.iter().map(PointScore::row)).write(format, out)
+    }
+}
+
+/// A line for who waits for the next point.
+impl fmt::Display for PointScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.row().fmt(f)
     }
 }

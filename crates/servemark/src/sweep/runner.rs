@@ -50,7 +50,6 @@ impl PointRun {
 pub struct PointRunner<'a> {
     context: &'a RunContext,
     folder: Folder,
-    isolation: servemark_plan::Isolation,
     expected: Option<usize>,
     begun: usize,
     measured: usize,
@@ -64,8 +63,12 @@ impl<'a> PointRunner<'a> {
         context: &'a RunContext,
     ) -> Result<Self, SweepRunError> {
         let folder = Folder::open(folder, spec)?;
-        let isolation = spec.isolation.clone();
-        Ok(Self { context, folder, isolation, expected: None, begun: 0, measured: 0 })
+        Ok(Self { context, folder, expected: None, begun: 0, measured: 0 })
+    }
+
+    /// The sweep as it was when it was begun.
+    pub fn spec(&self) -> &SweepSpec {
+        self.folder.spec()
     }
 
     /// What the sweep's prompts are to be salted with: the same when it is begun again.
@@ -92,7 +95,7 @@ impl<'a> PointRunner<'a> {
     }
 
     fn cool_down(&self) -> Result<(), ExecuteError> {
-        let rest = self.isolation.cool_down;
+        let rest = self.folder.spec().isolation.cool_down;
         if rest.is_zero() {
             return Ok(());
         }
