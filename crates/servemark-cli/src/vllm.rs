@@ -60,7 +60,8 @@ pub(crate) fn command(
             Ok(Invocation::Offline(Box::new(offline::latency(args, environment)?)))
         }
         ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
-        ("bench", other) if !other.is_empty() => {
+        ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
+        ("bench", other) => {
             let what = format!("vllm bench {other}");
             Err(UsageError::refused("servemark vllm", CliError::not_built(what)))
         }

@@ -69,6 +69,7 @@ fn what_is_not_built_is_named() {
 #[test]
 fn nonsense_is_told_where_to_look() {
     refuses("", "a command is missing; see servemark --help");
+    refuses("vllm bench", "a command is missing; see servemark --help");
     refuses("vllm serve m", "vllm serve is no command; see servemark --help");
     refuses("ls -l", "ls is no command; see servemark --help");
     refuses("python -m http.server", "python -m http.server is no command; see servemark --help");

@@ -16,8 +16,9 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     let patience: u64 =
         at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));
-    control.align_prompts =
-        ["random", "prefix_repetition"].contains(&args.dataset.dataset_name.as_str());
+    let is_drawn = ["random", "prefix_repetition"].contains(&args.dataset.dataset_name.as_str());
+    // The simulator counts no tokens.
+    control.align_prompts = is_drawn && args.simulator.simulate.is_none();
     control.counters = true;
     control.profile = args.load.profile.then(ProfileSpec::bare);
     Ok(control)

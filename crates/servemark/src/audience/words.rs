@@ -1,0 +1,176 @@
+//! The news as lines for a person.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use servemark_client::{ClientError, ClientErrorKind};
+use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
+use servemark_plan::WorkerSpec;
+use servemark_runner::Stop;
+
+use super::{News, Profiler, Switch};
+
+impl fmt::Display for Profiler<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str(
+                "Warning: PD separated mode requires --profile-prefill-url or \
+                 --profile-decode-url\n\
+                 Skipping profiler start. Please specify worker URLs for profiling.",
+            ),
+            Self::Turning(Switch::Start) => f.write_str("Starting profiler..."),
+            Self::Turning(Switch::Stop) => f.write_str("Stopping profiler..."),
+            Self::Turned(Switch::Start, worker) => write!(f, "Profiler started{}", of(*worker)),
+            Self::Turned(Switch::Stop, worker) => write!(f, "Profiler stopped{}", of(*worker)),
+            Self::Failed(Switch::Start, worker, why) => {
+                write!(f, "Failed to start profiler{}: {why}", of(*worker))
+            }
+            Self::Failed(Switch::Stop, worker, why) => {
+                write!(f, "Failed to stop profiler{}: {why}", of(*worker))
+            }
+        }
+    }
+}
+
+/// Whose profiler it is, where there are several.
+fn of(worker: Option<&WorkerSpec>) -> String {
+    let named = |worker: &WorkerSpec| format!(" for {} worker at {}", worker.label, worker.url);
+    worker.map(named).unwrap_or_default()
+}
+
+impl fmt::Display for News<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulating { url } => {
+                write!(f, "The target is the bundled simulator at {url}, not a real server.")
+            }
+            Self::WaitingForServer { url, patience } => {
+                let seconds = patience.as_secs_f64();
+                write!(f, "Waiting up to {seconds}s for {url} to become ready...")
+            }
+            Self::ServerReady { after } => {
+                write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
+            }
+            Self::AskingForModel => f.write_str("Asking the server which model it serves."),
+            Self::ModelFound { name, .. } => write!(f, "The server serves {name}."),
+            Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
+            Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
+            Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
+            Self::Aligning { counted, expected } => write!(
+                f,
+                "WARNING: tokenizer mismatch (server={counted}, expected={expected}), re-aligning \
+                 prompts."
+            ),
+            Self::Prepared => f.write_str("Everything is prepared."),
+            Self::Starting => f.write_str("Starting main benchmark run..."),
+            Self::TryingFirst { patience } => {
+                let seconds = patience.as_secs_f64();
+                write!(f, "Trying the first request for up to {seconds}s...")
+            }
+            Self::NotReadyYet { error } => write!(f, "Endpoint is not ready. Error='{error}'"),
+            Self::FirstAnswered => f.write_str("Initial test run completed."),
+            Self::WarmingUp { requests } => {
+                write!(f, "Starting warmup with {requests} sequences...")
+            }
+            Self::WarmedUp { requests, failed: 0 } => {
+                write!(
+                    f,
+                    "Warmup completed with {requests} sequences. Starting main benchmark run..."
+                )
+            }
+            Self::WarmedUp { requests, failed } => write!(
+                f,
+                "{failed} of {requests} warmup sequences failed. Starting main benchmark run..."
+            ),
+            Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
+            Self::Profiler(profiler) => profiler.fmt(f),
+            Self::Replaying { dataset, sessions, slowdown } => {
+                replaying(f, dataset, *sessions, *slowdown)
+            }
+            Self::Measuring { requests, shards: NonZeroUsize::MIN } => {
+                write!(f, "Measuring {requests} requests.")
+            }
+            Self::Measuring { requests, shards } => {
+                write!(f, "Measuring {requests} requests on {shards} threads.")
+            }
+            Self::ShardLost { shard } => write!(
+                f,
+                "Thread {shard} of those that send died: what it had in flight or still to send \
+                 is not in the report."
+            ),
+            Self::Measured => f.write_str("Measured."),
+            Self::Stopping { level: Stop::Now, in_flight } => {
+                write!(f, "Giving up {in_flight} requests in flight.")
+            }
+            Self::Stopping { in_flight, .. } => write!(
+                f,
+                "Stopping: nothing more is sent, {in_flight} requests in flight are waited for. \
+                 Ctrl-C again gives them up."
+            ),
+            Self::Strained { warning } => f.write_str(warning),
+            Self::Point { number, of, name, is_done } => {
+                let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+                let how = if *is_done { " was measured already" } else { "" };
+                write!(f, "Point {number}{of}{how}: {name}")
+            }
+            Self::Testing { what } => write!(f, "Measuring the {what}..."),
+            Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
+        }
+    }
+}
+
+/// In vLLM's words.
+fn not_aligned(
+    f: &mut fmt::Formatter<'_>,
+    url: &str,
+    model: &str,
+    error: &ClientError,
+) -> fmt::Result {
+    let why = match error.kind() {
+        ClientErrorKind::Connect => {
+            return write!(f, "WARNING: {url} unreachable ({error}), skipping alignment.");
+        }
+        ClientErrorKind::Status(404) => format!(
+            "404 Not Found: either this server has no /tokenize route, or it does not serve a \
+             model named `{model}` (its served names are listed by GET /v1/models)"
+        ),
+        ClientErrorKind::Status(code) => format!("HTTP {code}"),
+        _ => return write!(f, "WARNING: /tokenize probe failed ({error}), skipping alignment."),
+    };
+    write!(f, "WARNING: /tokenize unavailable ({why}), skipping alignment.")
+}
+
+fn drawn(
+    f: &mut fmt::Formatter<'_>,
+    summary: &Summary,
+    skipped: Option<&SkippedLines>,
+    notices: &[String],
+) -> fmt::Result {
+    write!(f, "{}", summary.to_string().trim_end())?;
+    skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))?;
+    notices.iter().try_for_each(|notice| write!(f, "\n{notice}"))
+}
+
+/// SGLang counts the rows of Mooncake's trace and tells apart how many rounds each one has.
+fn replaying(
+    f: &mut fmt::Formatter<'_>,
+    dataset: &DatasetSpec,
+    sessions: usize,
+    slowdown: f64,
+) -> fmt::Result {
+    let DatasetSpec::Mooncake(MooncakeSpec { rounds, .. }) = dataset else {
+        let name = dataset.name();
+        return write!(
+            f,
+            "Using the timestamps of {name}, ignoring --request-rate.\n\
+             Starting trace replay. Sessions: {sessions}. Slowdown factor: {slowdown:?}"
+        );
+    };
+    let rows = sessions / rounds.get() as usize;
+    write!(
+        f,
+        "Using time-based Mooncake request scheduler, ignoring --request-rate.\n\
+         Starting Mooncake trace replay. Sessions: {rows}, Rounds per session: {rounds}. \
+         Slowdown factor: {slowdown:?}"
+    )
+}
