@@ -28,6 +28,9 @@ pub(crate) struct Golden {
     /// The texts of `/metrics` before and after the run.
     prometheus: [Option<String>; 2],
     outputs: Vec<Output>,
+    /// What came of the small requests beside them.
+    #[serde(default)]
+    probes: Vec<Output>,
     pub(crate) metrics: JsonObject,
 }
 
@@ -92,8 +95,13 @@ impl Golden {
             let counted = CountedWork::new(vllm_counters(before), vllm_counters(after));
             footer.server_counters = Some(counted);
         }
-        let records = self.outputs.iter().enumerate();
-        let records = records.map(|(index, output)| self.record(index, output)).collect();
+        let load = self.outputs.iter().zip(&self.arrivals).enumerate();
+        let load =
+            load.map(|(index, (output, due))| self.record((Phase::Measure, index, *due), output));
+        let probes = self.probes.iter().enumerate();
+        let probes = probes
+            .map(|(index, output)| self.record((Phase::Probe, index, output.start_time), output));
+        let records = load.chain(probes).collect();
         RunLog::new(Header::new(STARTED_UNIX_NS, self.facts(), Value::Null), records, Some(footer))
     }
 
@@ -138,11 +146,11 @@ impl Golden {
         echo
     }
 
-    fn record(&self, index: usize, output: &Output) -> RequestRecord {
+    fn record(&self, place: (Phase, usize, f64), output: &Output) -> RequestRecord {
+        let (phase, index, due) = place;
         // What was planned must not count.
         let sample = Sample::new("", 1_000_000, 1_000_000);
-        let due = stamp(self.arrivals[index]);
-        let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
+        let mut recorder = Recorder::new(index, phase, &sample, stamp(due));
         recorder.sent(stamp(output.start_time));
         let mut end = output.start_time + output.latency;
         if output.success && self.generates() {
