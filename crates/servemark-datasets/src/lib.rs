@@ -79,10 +79,11 @@ pub use spec::DatasetSpec;
 pub use speed_bench::{SpeedBenchCategory, SpeedBenchSpec};
 pub use trace::{TraceFormat, TraceSpec};
 pub use vllm::{
-    Bounds, CustomLayout, CustomOutput, HubDataset, HubReading, MediaBucket, MediaDraws,
-    MediaLimits, PictureReader, PrefixRepetitionSpec, PromptShape, RerankMode, RowOrder,
-    SpeechPrompt, Spread, TextSlice, TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows,
-    VllmBatchSpec, VllmBurstgptSpec, VllmCustomAudioSpec, VllmCustomImageSpec, VllmCustomSpec,
-    VllmData, VllmHubSpec, VllmLengths, VllmRandomMmSpec, VllmRandomSpec, VllmRerankSpec,
-    VllmShareGptSpec, VllmSpec,
+    Bounds, ConversationSource, ConversationSpec, CustomLayout, CustomOutput, HubDataset,
+    HubReading, MediaBucket, MediaDraws, MediaLimits, PictureReader, PrefixRepetitionSpec,
+    PromptShape, RandomTurnsSpec, RerankMode, RowOrder, ShareGptTurnsSpec, SpeechPrompt, Spread,
+    TextSlice, TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBatchSpec,
+    VllmBurstgptSpec, VllmCustomAudioSpec, VllmCustomImageSpec, VllmCustomSpec, VllmData,
+    VllmHubSpec, VllmLengths, VllmRandomMmSpec, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec,
+    VllmSpec,
 };

@@ -81,6 +81,7 @@ impl DatasetSpec {
             | Self::Openai(_)
             | Self::Trace(TraceSpec { format: TraceFormat::Otel, .. }) => true,
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
+            Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
             _ => false,
         }
     }
@@ -90,6 +91,7 @@ impl DatasetSpec {
         match self {
             Self::AgenticTrace(_) => true,
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
+            Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
             _ => false,
         }
     }

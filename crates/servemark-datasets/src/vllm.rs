@@ -8,6 +8,7 @@
 mod batch;
 mod buckets;
 mod burstgpt;
+mod conversation;
 mod custom;
 mod custom_audio;
 mod custom_image;
@@ -34,6 +35,7 @@ use crate::{DatasetName, Draw, Summary};
 pub use batch::VllmBatchSpec;
 pub use buckets::{MediaBucket, MediaDraws, MediaLimits};
 pub use burstgpt::VllmBurstgptSpec;
+pub use conversation::{ConversationSource, ConversationSpec, RandomTurnsSpec, ShareGptTurnsSpec};
 pub use custom::{CustomLayout, CustomOutput, VllmCustomSpec};
 pub use custom_audio::VllmCustomAudioSpec;
 pub use custom_image::VllmCustomImageSpec;
@@ -76,6 +78,8 @@ pub enum VllmData {
     Batch(VllmBatchSpec),
     /// Prompts as long as a trace of requests says.
     Burstgpt(VllmBurstgptSpec),
+    /// Conversations of several turns.
+    Conversations(ConversationSpec),
     /// Prompts of one's own, and those of Spec-Bench and SPEED-Bench.
     Custom(VllmCustomSpec),
     /// Prompts of one's own with recordings.
@@ -110,10 +114,12 @@ impl VllmSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
         let mut sessions = self.draw_sessions(count, context)?;
-        if let Some(prefix) = &self.request_ids
-            && !matches!(self.data, VllmData::PrefixRepetition(_))
-        {
-            number(&mut sessions, prefix);
+        match (&self.request_ids, &self.data) {
+            (None, _) | (_, VllmData::PrefixRepetition(_)) => {}
+            (Some(prefix), VllmData::Conversations(_)) => {
+                conversation::number(&mut sessions, prefix);
+            }
+            (Some(prefix), _) => number(&mut sessions, prefix),
         }
         // vLLM prints nothing of them.
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
@@ -125,6 +131,7 @@ impl VllmSpec {
         match &self.data {
             VllmData::Batch(_) => DatasetName::RandomIds,
             VllmData::Burstgpt(_) => DatasetName::Burstgpt,
+            VllmData::Conversations(spec) => spec.source.name(),
             VllmData::Custom(spec) => spec.layout.name(),
             VllmData::CustomAudio(_) => DatasetName::CustomAudio,
             VllmData::CustomImage(_) => DatasetName::CustomImage,
@@ -157,6 +164,7 @@ impl VllmSpec {
         let samples = match &self.data {
             VllmData::Batch(spec) => Ok(spec.draw(count, context)),
             VllmData::Burstgpt(spec) => spec.draw(count, seed, context),
+            VllmData::Conversations(spec) => return spec.draw(count, seed, context),
             VllmData::Custom(spec) => spec.draw(count, seed, context),
             VllmData::CustomAudio(spec) => spec.draw(count, seed, context),
             VllmData::CustomImage(spec) => spec.draw(count, seed, context),

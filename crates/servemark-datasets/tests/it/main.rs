@@ -13,6 +13,7 @@ mod sglang_flags;
 mod traces;
 mod vllm;
 mod vllm_batch;
+mod vllm_conversations;
 mod vllm_flags;
 mod vllm_media;
 

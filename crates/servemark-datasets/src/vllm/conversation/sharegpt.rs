@@ -1,0 +1,123 @@
+//! ShareGPT's conversations, turn by turn.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{
+    DatasetError, DrawContext, Sample, SpecialTokens, Tokenizer, TokenizerError, parallel,
+};
+use servemark_rng::PythonRandom;
+
+use crate::json_array;
+use crate::vllm::rows::no_file;
+
+/// ShareGPT's conversations: what its humans said, and how long the answers were.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ShareGptTurnsSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// Tokens of every answer; without it, those of the recorded one.
+    pub output_tokens: Option<u32>,
+    /// How many turns of a conversation are held at most.
+    pub most: Option<NonZero<u32>>,
+}
+
+/// What a human said and what was answered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Said {
+    user: String,
+    answer: String,
+}
+
+impl ShareGptTurnsSpec {
+    pub(super) fn draw(
+        &self,
+        count: usize,
+        seed: u32,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Vec<Sample>>, DatasetError> {
+        let hint = "give ShareGPT's file with --dataset-path";
+        let path = self.path.as_deref().ok_or_else(|| no_file("sharegpt", hint))?;
+        let mut conversations =
+            json_array::read(path, context.progress, |record| Ok(self.turns(&record)))?;
+        let python = &mut context.random.python;
+        *python = PythonRandom::seeded(seed.into());
+        python.shuffle(&mut conversations);
+        let found = conversations.len();
+        for _ in found..count {
+            let again = python.choice(&conversations[..found]).cloned();
+            conversations.extend(again);
+        }
+        conversations.truncate(count);
+        let tokenizer = context.tokenizer;
+        let samples = |said: &Vec<Said>| {
+            let turns = said.iter().map(|said| self.sample(said, tokenizer));
+            turns.collect::<Result<Vec<Sample>, TokenizerError>>()
+        };
+        let name = "tokenizing prompts";
+        let made = parallel::map(name, &conversations, context.progress, samples);
+        Ok(made.into_iter().collect::<Result<_, TokenizerError>>()?)
+    }
+
+    /// The exchanges of a record, if there are two or more.
+    fn turns(&self, record: &Value) -> Option<Vec<Said>> {
+        let messages = record.get("conversations")?.as_array()?;
+        let text = |message: &Value| message.get("value")?.as_str().map(str::to_owned);
+        let mut turns = Vec::new();
+        let mut left = messages.as_slice();
+        while let [human, answer, rest @ ..] = left {
+            let is_human = human.get("from").is_some_and(|from| from == "human");
+            match text(human).filter(|text| is_human && !text.is_empty()) {
+                Some(user) => {
+                    turns.push(Said { user, answer: text(answer).unwrap_or_default() });
+                    left = rest;
+                }
+                None => left = &left[1..],
+            }
+        }
+        turns.truncate(self.most.map_or(usize::MAX, |most| most.get() as usize));
+        (turns.len() > 1).then_some(turns)
+    }
+
+    fn sample(&self, said: &Said, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
+        let prompt_tokens = tokenizer.count(&said.user, SpecialTokens::Omit)?;
+        let output_tokens = match self.output_tokens {
+            Some(tokens) => tokens,
+            None => tokenizer.count(&said.answer, SpecialTokens::Omit)?.max(1),
+        };
+        Ok(Sample::new(said.user.as_str(), prompt_tokens, output_tokens))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn holds(messages: &[(&str, &str)], most: Option<u32>, expected: &[&str]) {
+        let message = |(from, value): &(&str, &str)| json!({"from": from, "value": value});
+        let record = json!({"conversations": messages.iter().map(message).collect::<Value>()});
+        let most = most.and_then(NonZero::new);
+        let spec = ShareGptTurnsSpec { most, ..ShareGptTurnsSpec::default() };
+        let turns = spec.turns(&record).unwrap_or_default();
+        let users: Vec<&str> = turns.iter().map(|said| said.user.as_str()).collect();
+        assert_eq!(users, expected);
+    }
+
+    #[test]
+    fn every_human_who_is_answered_makes_a_turn() {
+        let talk = [("human", "a"), ("gpt", "A"), ("human", "b"), ("gpt", "B"), ("human", "c")];
+        holds(&talk, None, &["a", "b"]);
+        holds(&[&[("system", "s")], talk.as_slice()].concat(), None, &["a", "b"]);
+        holds(&talk, Some(1), &[]);
+        let long = [&talk[..4], &talk[..4]].concat();
+        holds(&long, Some(3), &["a", "b", "a"]);
+        holds(&talk[..2], None, &[]);
+    }
+}
