@@ -34,6 +34,7 @@ mod summary;
 mod timeline;
 mod totals;
 mod truth;
+mod turns;
 mod waits;
 
 pub use audit::{
@@ -69,4 +70,5 @@ pub use summary::{Interval, Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
 pub use truth::{Deviation, TruthComparison};
+pub use turns::{ConversationFigures, TurnFigures};
 pub use waits::{Rates, Waits};

@@ -222,7 +222,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(|score| score.ttft_s).collect();

@@ -22,6 +22,7 @@ mod sweep;
 mod table;
 mod timeline;
 mod vllm;
+mod vllm_extras;
 
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
@@ -44,3 +45,4 @@ pub use vllm::{
     VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmTable, vllm_file_name,
     vllm_pytorch_records,
 };
+pub use vllm_extras::{PlateauTable, SweptRun, TurnsTable, write_swept};

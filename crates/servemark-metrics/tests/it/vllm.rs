@@ -1,8 +1,12 @@
 //! The same stamps give vLLM's numbers, to the nanosecond that a log holds.
 
+use std::time::Duration;
+
 use serde_json::Value;
-use servemark_core::JsonObject;
-use servemark_metrics::{Metrics, Summary};
+use servemark_core::{
+    Finish, Header, JsonObject, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Stamp,
+};
+use servemark_metrics::{MetricPolicy, Metrics, Summary};
 
 use crate::vllm_golden::Golden;
 
@@ -79,4 +83,42 @@ fn family(name: &str, summary: &Summary, metrics: &Metrics) -> JsonObject {
         ("percentiles", percentiles),
     ];
     numbers.into_iter().map(|(of, value)| (format!("{of}_{name}_ms"), value)).collect()
+}
+
+fn ms(millis: u64) -> Stamp {
+    Stamp::ZERO + Duration::from_millis(millis)
+}
+
+/// An embedding that was due at once, waited 30 ms in the client, and whose body came 199 ms after
+/// its headers.
+fn embedding() -> RequestRecord {
+    let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 5, 0), ms(0));
+    recorder.granted(ms(30));
+    recorder.sent(ms(30));
+    recorder.headers(ms(31), 200);
+    recorder.body(ms(230), 100);
+    recorder.finish(Ok(Finish::default()), ms(230))
+}
+
+fn scored(policy: &MetricPolicy) -> Metrics {
+    let mut facts = RunFacts::default();
+    "/v1/embeddings".clone_into(&mut facts.api_path);
+    let log = RunLog::new(Header::new(0, facts, Value::Null), vec![embedding()], None);
+    Metrics::score(&log, policy)
+}
+
+#[test]
+fn an_embedding_ends_with_the_last_byte_of_its_body() {
+    for policy in [MetricPolicy::vllm(), MetricPolicy::native()] {
+        assert_eq!(scored(&policy).latencies.e2el.mean_ms, Some(200.0), "{}", policy.name);
+    }
+}
+
+#[test]
+fn the_clients_own_queue_is_told_whether_or_not_there_is_a_limit() {
+    for policy in [MetricPolicy::vllm(), MetricPolicy::native()] {
+        let metrics = scored(&policy);
+        assert_eq!(metrics.waits.queue.mean_ms, Some(30.0), "{}", policy.name);
+        assert_eq!(metrics.response.e2el.mean_ms, Some(230.0), "{}", policy.name);
+    }
 }

@@ -1,17 +1,27 @@
 //! What we add to vLLM's result, under names that it does not have.
 
-use servemark_metrics::{Completeness, Metrics, Summary};
+use servemark_metrics::{Completeness, ConversationFigures, Metrics, Summary};
 
 use super::result::Entries;
 use crate::Report;
+use crate::vllm_extras::json;
 
-/// What the server says of its prefix cache, the client audit's verdict, and the numbers by our own
+/// What the server says of its prefix cache, what vLLM's Rust client writes besides, the client
+/// audit's verdict, and the numbers by our own
 /// definitions where the report has them.
 pub(super) fn numbers(result: &mut Entries, report: &Report<'_>) {
     if let Some(cache) = report.metrics.server_work.prefix_cache {
         result.put("prefix_cache_queries", cache.queries);
         result.put("prefix_cache_hits", cache.hits);
         result.put("prefix_cache_hit_rate", cache.hit_rate());
+    }
+    if report.metrics.policy.plateau.is_some() {
+        result.put("steady_state", json::plateau(report.metrics.plateau.as_ref()));
+    }
+    if let Some(conversations) = ConversationFigures::of(report.log, report.metrics) {
+        for (key, value) in json::conversations(&conversations) {
+            result.put(key, value);
+        }
     }
     if let Some(native) = report.native {
         by_our_definitions(result, native, report.log.header().facts.generates());

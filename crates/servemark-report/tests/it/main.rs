@@ -18,6 +18,7 @@ mod server_figures;
 mod sweeps;
 mod timelines;
 mod vllm;
+mod vllm_extras;
 #[path = "../../../servemark-metrics/tests/it/vllm_golden.rs"]
 mod vllm_golden;
 

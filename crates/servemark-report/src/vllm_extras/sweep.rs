@@ -1,0 +1,106 @@
+//! The runs of a sweep side by side.
+
+use std::io;
+
+use servemark_metrics::{Figure, Latency, Metrics, Quantity, Statistic};
+
+/// A run of a sweep.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SweptRun<'a> {
+    /// What is different about it: `concurrency=4`.
+    pub label: &'a str,
+    /// Its numbers.
+    pub metrics: &'a Metrics,
+}
+
+impl<'a> SweptRun<'a> {
+    /// A run of its parts.
+    pub fn new(label: &'a str, metrics: &'a Metrics) -> Self {
+        Self { label, metrics }
+    }
+}
+
+/// Writes a row for each run under the name of what was swept, with these percentiles besides the
+/// 50th and the 90th, and says which was fastest.
+pub fn write_swept(
+    name: &str,
+    runs: &[SweptRun<'_>],
+    percentiles: &[f64],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let columns = columns(percentiles);
+    let first = name.len().max(20);
+    let width = columns.iter().map(|column| column.width + 1).sum::<usize>() + first;
+    writeln!(out, "{:=^width$}", " Sweep Summary ")?;
+    let heads = columns.iter().map(|column| format!(" {:>1$}", column.head, column.width));
+    writeln!(out, "{name:<first$}{}", heads.collect::<String>())?;
+    let rules = columns.iter().map(|column| format!(" {}", "-".repeat(column.width)));
+    writeln!(out, "{:-<first$}{}", "", rules.collect::<String>())?;
+    for run in runs {
+        let cells = columns.iter().map(|column| column.cell(run.metrics));
+        writeln!(out, "{:<first$}{}", run.label, cells.collect::<String>())?;
+    }
+    writeln!(out, "{:=<width$}", "")?;
+    let rate = |run: &&SweptRun<'_>| run.metrics.throughput.requests_per_s.unwrap_or_default();
+    match runs.iter().max_by(|one, other| rate(one).total_cmp(&rate(other))) {
+        Some(best) => {
+            writeln!(out, "Best throughput: {:.2} req/s at {}", rate(&best), best.label)
+        }
+        None => Ok(()),
+    }
+}
+
+struct Column {
+    head: String,
+    width: usize,
+    read: Read,
+}
+
+type Read = Box<dyn Fn(&Metrics) -> Option<f64>>;
+
+impl Column {
+    fn of(head: &str, width: usize, figure: Figure) -> Self {
+        let read = Box::new(move |metrics: &Metrics| figure.read(metrics));
+        Self { head: head.to_owned(), width: width.max(head.len()), read }
+    }
+
+    fn cell(&self, metrics: &Metrics) -> String {
+        let value =
+            (self.read)(metrics).map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+        format!(" {:>1$}", value, self.width)
+    }
+}
+
+fn columns(percentiles: &[f64]) -> Vec<Column> {
+    let inputs =
+        |metrics: &Metrics| metrics.items.items_per_s.filter(|_| metrics.tokens.output.is_none());
+    let inputs = Column { head: "Inputs/s".to_owned(), width: 10, read: Box::new(inputs) };
+    let mut columns = vec![
+        Column::of("Req/s", 10, Figure::new(Quantity::Requests)),
+        inputs,
+        Column::of("Tok/s", 10, Figure::new(Quantity::OutputTokens)),
+        Column::of("Total tok/s", 12, Figure::new(Quantity::TotalTokens)),
+        Column::of("SS req/s", 10, Figure::of_plateau(Quantity::Requests)),
+        Column::of("SS out tok/s", 12, Figure::of_plateau(Quantity::OutputTokens)),
+        median(Latency::Ttft),
+        median(Latency::Tpot),
+        latency(90.0, Latency::Ttft),
+        latency(90.0, Latency::Tpot),
+    ];
+    for &percent in percentiles.iter().filter(|percent| ![50.0, 90.0].contains(*percent)) {
+        columns.extend([Latency::Ttft, Latency::Tpot].map(|of| latency(percent, of)));
+    }
+    columns
+}
+
+fn median(latency: Latency) -> Column {
+    let head = format!("P50 {}(ms)", latency.name().to_uppercase());
+    Column::of(&head, 12, Figure::new(Quantity::Latency(latency, Statistic::Median)))
+}
+
+fn latency(percent: f64, latency: Latency) -> Column {
+    let head = format!("P{percent} {}(ms)", latency.name().to_uppercase());
+    let figure = Figure::new(Quantity::Latency(latency, Statistic::Percentile(percent)));
+    Column::of(&head, 12, figure)
+}
