@@ -41,6 +41,12 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
+    /// Two results, compared as vLLM's Rust client does with `--compare`.
+    pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
+        let policy = MetricPolicy::vllm();
+        Self { before, after, policy, conditions: Vec::new(), beyond_noise: false, json: false }
+    }
+
     /// What is compared: what vLLM's client compares, and what conditions are about.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = Figure::headline();

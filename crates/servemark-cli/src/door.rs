@@ -12,6 +12,7 @@ use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
 use crate::sweep::{SweepRuns, bench};
 use crate::vllm::Offline;
+use crate::vllm::Series;
 use crate::vllm::sweep::SweepCommand;
 use crate::{Parsed, sglang, vllm};
 
@@ -27,6 +28,8 @@ pub enum Invocation {
     Offline(Box<Offline>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
+    /// Several runs of one command line.
+    Series(Box<Series>),
     /// A test of this machine.
     Selftest(SelftestArgs),
     /// One or more runs that embed or rank.

@@ -36,3 +36,4 @@ pub use score::ScoreArgs;
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sweep::{SweepRuns, bench};
+pub use vllm::{Purpose, Series};

@@ -10,6 +10,7 @@
 mod args;
 mod buckets;
 mod control;
+mod conversation;
 mod dataset;
 mod files;
 mod load;
@@ -21,6 +22,7 @@ mod output;
 mod range_ratio;
 mod refusal;
 mod scope;
+mod series;
 mod server;
 mod simulate;
 pub mod sweep;
@@ -34,10 +36,11 @@ use servemark_plan::BenchPlan;
 use self::args::VllmArgs;
 use self::names::PEER;
 pub use self::offline::{Offline, Told};
+pub use self::series::{Purpose, Series};
 use crate::argparse::{Flexible, Given, texts, with_config};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, Parsed};
+use crate::{CompareArgs, Invocation, Parsed};
 
 /// Reads what follows `vllm`.
 pub(crate) fn command(
@@ -47,11 +50,7 @@ pub(crate) fn command(
     let words = [args.next(), args.next()].map(Option::unwrap_or_default);
     let [bench, command] = words.map(|word| word.to_string_lossy().into_owned());
     match (bench.as_str(), command.as_str()) {
-        ("bench", "serve") => {
-            crate::bench("vllm bench serve", args, environment, |program, args, environment| {
-                parse(program, args, environment)
-            })
-        }
+        ("bench", "serve") => serve(args.collect(), environment),
         ("bench", "sweep") => Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?))),
         ("bench", "throughput") => {
             Ok(Invocation::Offline(Box::new(offline::throughput(args, environment)?)))
@@ -86,7 +85,21 @@ Commands:
 Not built yet: startup, mm-processor, forward.
 ";
 
-/// Reads the command line of `vllm bench serve`, without the program's name.
+/// A run, or several, by the flags of vLLM's Rust client or by ours.
+fn serve(args: Vec<OsString>, environment: &Environment) -> Result<Invocation, UsageError> {
+    let program = "vllm bench serve";
+    if series::asks_for_several(&args) {
+        return several(program, args, environment);
+    }
+    crate::bench(program, args, environment, |program, args, environment| {
+        parse(program, args, environment)
+    })
+}
+
+const ONE_RUN: &str = "--compare, --num-runs and --sweep-… are no part of a single run's command line; \
+                       give them to vllm bench serve itself";
+
+/// Reads the command line of one run of `vllm bench serve`, without the program's name.
 ///
 /// ```
 /// use servemark_cli::{Environment, vllm};
@@ -101,6 +114,42 @@ pub fn parse(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Parsed, UsageError> {
+    let (args, _, parsed) = read(program, args, environment)?;
+    if args.extras.asks_for_one_run() {
+        return Ok(parsed);
+    }
+    Err(UsageError::refused(program, CliError::Together(ONE_RUN)))
+}
+
+/// The same, for several runs or a comparison, too.
+fn several(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let (args, given, parsed) = read(program, args, environment)?;
+    match args.extras.compare.as_deref() {
+        None => {}
+        Some([before, after]) => {
+            return Ok(Invocation::Compare(CompareArgs::of(before.into(), after.into())));
+        }
+        Some(_) => {
+            let two = CliError::Together("--compare takes two files");
+            return Err(UsageError::refused(program, two));
+        }
+    }
+    let runs = series::series(&args, &parsed, |args| plan(args, &given, environment));
+    match runs.map_err(|error| UsageError::refused(program, error))? {
+        Some(series) => Ok(Invocation::Series(Box::new(series))),
+        None => Ok(Invocation::Bench(Box::new(parsed))),
+    }
+}
+
+fn read(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<(VllmArgs, Given, Parsed), UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let has_flag = |flag: &str| PEER.contains(&flag);
     let flexible = texts(args)
@@ -113,7 +162,8 @@ pub fn parse(
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     let parsed = understand(&args, &given, environment).map_err(refuse)?;
-    Ok(Parsed { warnings: [flexible.warnings, parsed.warnings].concat(), ..parsed })
+    let warnings = [flexible.warnings, parsed.warnings].concat();
+    Ok((args, given, Parsed { warnings, ..parsed }))
 }
 
 fn understand(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::JsonObject;
-use servemark_metrics::{ConcurrencyRatio, SampleBudget, Slo, Verdict};
+use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::VllmOptions;
 
 /// What is made of a run.
@@ -28,6 +28,9 @@ pub struct ScoringSpec {
     /// From which share of the peak concurrency on the run counts as steady, if its steady part is
     /// to be told apart.
     pub steady_state: Option<ConcurrencyRatio>,
+    /// From when to when the run counts as being at its load, if that is to be told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plateau: Option<PlateauSpec>,
     /// How much memory a sample may take while it is summed up, and what becomes of a larger one.
     #[serde(skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
@@ -50,6 +53,7 @@ impl Default for ScoringSpec {
             print_requests: false,
             plots: false,
             steady_state: None,
+            plateau: None,
             sample_budget: SampleBudget::default(),
             tolerated_failures: ALL_BUT_ONE,
             fail_on: None,

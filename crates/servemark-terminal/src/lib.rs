@@ -9,6 +9,7 @@ mod entry;
 mod offline;
 mod screen;
 mod selftest;
+mod series;
 mod serve;
 mod sweep;
 mod ticker;

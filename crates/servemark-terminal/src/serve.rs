@@ -21,6 +21,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::Score(args) => score(&args),
+        Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use servemark_core::{Header, RunLog};
-use servemark_metrics::{Audit, MetricPolicy, Metrics, Verdict};
+use servemark_metrics::{Audit, MetricPolicy, Metrics, PlateauSpec, Verdict};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec};
 use servemark_report::{
-    GridFormat, Layout as Format, Report, ReportFormat, RequestLines, SglangOptions,
-    SteadyStateLine, ThroughputPlots, write_grid,
+    GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, SglangOptions,
+    SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
 };
 
 use crate::{ExitCode, Run};
@@ -60,8 +60,22 @@ impl<'a> Scores<'a> {
         }
         for layout in &self.scoring.layouts {
             self.write(*layout, self.format(*layout).table().as_ref(), out)?;
+            if *layout == Layout::Vllm {
+                self.write(*layout, &TurnsTable, out)?;
+                self.write(*layout, &PlateauTable, out)?;
+            }
         }
         Ok(())
+    }
+
+    /// The numbers by which a run is held against others of a series, by vLLM's definitions: with
+    /// these percentiles and those that every such table has, and with the part of the run at its
+    /// load.
+    pub fn headline(&self, percentiles: &[f64]) -> Metrics {
+        let mut policy = self.policy(MetricPolicy::vllm());
+        policy.plateau = policy.plateau.or_else(|| Some(PlateauSpec::default()));
+        policy.percentiles = [percentiles, &[90.0, 99.0]].concat();
+        Metrics::score(self.log, &policy)
     }
 
     /// Appends a line to a file of results, with an entry for every request if `details` are
@@ -143,16 +157,19 @@ impl<'a> Scores<'a> {
             Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),
         };
-        let asked = |policy: MetricPolicy| {
-            let slos = self.scoring.slos.iter().copied();
-            let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
-            policy.with_sample_budget(self.scoring.sample_budget)
-        };
         let policy = match layout {
             Layout::Vllm => policy().with_percentiles(self.scoring.vllm.percentiles.clone()),
             _ => policy(),
         };
-        cell.get_or_init(|| Metrics::score(self.log, &asked(policy)))
+        cell.get_or_init(|| Metrics::score(self.log, &self.policy(policy)))
+    }
+
+    /// A policy with what is asked for besides.
+    fn policy(&self, policy: MetricPolicy) -> MetricPolicy {
+        let slos = self.scoring.slos.iter().copied();
+        let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
+        let policy = policy.with_plateau(self.scoring.plateau);
+        policy.with_sample_budget(self.scoring.sample_budget)
     }
 
     fn options(&self) -> SglangOptions {

@@ -5,6 +5,7 @@
 
 mod corpora;
 mod dataset;
+mod extras;
 mod load;
 mod output;
 mod random;
@@ -16,6 +17,7 @@ use clap::{Command, CommandFactory, Parser};
 
 pub(super) use self::corpora::CorporaArgs;
 pub(super) use self::dataset::DatasetArgs;
+pub(super) use self::extras::ExtrasArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
 pub(super) use self::random::RandomArgs;
@@ -51,6 +53,8 @@ pub(super) struct VllmArgs {
     pub(super) request: RequestArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) extras: ExtrasArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
     #[command(flatten)]

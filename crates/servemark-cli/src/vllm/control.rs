@@ -18,8 +18,13 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));
     let is_drawn = ["random", "prefix_repetition"].contains(&args.dataset.dataset_name.as_str());
     // The simulator counts no tokens.
-    control.align_prompts = is_drawn && args.simulator.simulate.is_none();
+    let can_count = args.simulator.simulate.is_none();
+    control.align_prompts = is_drawn && can_count && !args.extras.multi_turn;
     control.counters = true;
+    control.flush_cache = args.extras.reset_prefix_cache.then_some(FLUSH);
     control.profile = args.load.profile.then(ProfileSpec::bare);
     Ok(control)
 }
+
+/// The server waits for what is running first.
+const FLUSH: Duration = Duration::from_secs(60);

@@ -13,6 +13,7 @@ use servemark_datasets::{
 use servemark_plan::WorkloadSpec;
 
 use super::args::{DatasetArgs, VllmArgs};
+use super::conversation;
 use super::media;
 use super::range_ratio::spreads;
 use crate::environment::Environment;
@@ -51,6 +52,9 @@ fn request_ids(args: &DatasetArgs, environment: &Environment) -> String {
 }
 
 fn data(args: &VllmArgs) -> Result<VllmData, CliError> {
+    if args.extras.multi_turn {
+        return conversation::spec(args).map(VllmData::Conversations);
+    }
     Ok(match args.dataset.dataset_name.as_str() {
         "burstgpt" => VllmData::Burstgpt(burstgpt(args)),
         "custom" => VllmData::Custom(custom(args)?),
@@ -222,7 +226,7 @@ pub(super) fn prompt_format(args: &DatasetArgs) -> PromptFormat {
     if args.skip_chat_template { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
 }
 
-fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
+pub(super) fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
     let count: u32 = at_least(flag, 1, count)?;
     Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
 }

@@ -6,6 +6,7 @@ use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Growth, Ramp, Rate};
 
 use super::args::{LoadArgs, VllmArgs};
+use super::conversation;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 
@@ -16,6 +17,7 @@ pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, args.load.num_warmups)?);
     load.adapters = adapters(&args.load)?;
     load.probes = probes(&args.load)?;
+    conversation::apply(args, &mut load)?;
     args.shards.apply(&mut load)?;
     Ok(load)
 }

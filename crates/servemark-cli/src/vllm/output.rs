@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
-use servemark_metrics::{Slo, SloMetric};
+use servemark_metrics::{ConcurrencyRatio, PlateauSpec, Slo, SloMetric};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 use servemark_pyjson as pyjson;
 use servemark_report::VllmOptions;
 
-use super::args::{OutputArgs, VllmArgs};
+use super::args::{ExtrasArgs, OutputArgs, VllmArgs};
 use super::files;
 use crate::argparse::Given;
 use crate::environment::Environment;
@@ -20,6 +20,7 @@ pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.run.scoring(Layout::Vllm)?;
     scoring.slos = slos(&args.output)?;
     scoring.vllm = options(&args.output)?;
+    scoring.plateau = plateau(&args.extras)?;
     Ok(scoring)
 }
 
@@ -31,6 +32,20 @@ fn options(args: &OutputArgs) -> Result<VllmOptions, CliError> {
         Some(metrics) => options.with_metrics(metrics.split(',')),
         None => options,
     })
+}
+
+fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
+    let is_asked = args.steady_state_threshold.is_some() || args.steady_state_min_window.is_some();
+    if args.no_steady_state || !is_asked {
+        return Ok(None);
+    }
+    let mut spec = PlateauSpec::default();
+    if let Some(share) = args.steady_state_threshold {
+        spec.threshold = ConcurrencyRatio::new(share)
+            .map_err(|error| CliError::setting("--steady-state-threshold", error))?;
+    }
+    spec.least_s = args.steady_state_min_window;
+    Ok(Some(spec))
 }
 
 /// The files.

@@ -27,6 +27,10 @@ fn draws_from(args: &VllmArgs, names: &[&str]) -> bool {
     names.contains(&args.dataset.dataset_name.as_str())
 }
 
+fn is_swept(args: &VllmArgs) -> bool {
+    args.extras.sweep_max_concurrency.is_some() || args.extras.sweep_request_rate.is_some()
+}
+
 fn generates(args: &VllmArgs) -> bool {
     dialect(args).is_ok_and(VllmDialect::generates)
 }
@@ -259,6 +263,69 @@ const SCOPES: &[Scope<InUse>] = &[
         },
         when: "without an https:// --base-url",
         owner: Owner::Peer,
+    },
+    Scope {
+        flags: &[
+            "--random-prefix-len",
+            "--random-range-ratio",
+            "--random-batch-size",
+            "--disable-shuffle",
+            "--no-oversample",
+        ],
+        in_use: |args| !args.extras.multi_turn,
+        when: "with --multi-turn",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--sweep-num-prompts-factor"],
+        in_use: |args| args.extras.sweep_max_concurrency.is_some(),
+        when: "without --sweep-max-concurrency",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--sweep-summary-percentiles"],
+        in_use: |args| is_swept(args),
+        when: "without --sweep-max-concurrency or --sweep-request-rate",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--summary-file"],
+        in_use: |args| is_swept(args) || args.extras.num_runs > 1,
+        when: "for one run",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--steady-state-threshold", "--steady-state-min-window"],
+        in_use: |args| !args.extras.no_steady_state,
+        when: "with --no-steady-state",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &[
+            "--multi-turn-num-turns",
+            "--multi-turn-min-turns",
+            "--multi-turn-max-turns",
+            "--multi-turn-concurrency",
+            "--multi-turn-delay-ms",
+            "--multi-turn-prefix-global-ratio",
+            "--multi-turn-prefix-conversation-ratio",
+            "--per-turn-input-len",
+        ],
+        in_use: |args| args.extras.multi_turn,
+        when: "without --multi-turn",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &[
+            "--multi-turn-num-turns",
+            "--multi-turn-min-turns",
+            "--multi-turn-prefix-global-ratio",
+            "--multi-turn-prefix-conversation-ratio",
+            "--per-turn-input-len",
+        ],
+        in_use: |args| draws_from(args, &["random"]),
+        when: "beyond --dataset-name random",
+        owner: Owner::Ours,
     },
     Scope {
         flags: &["--host", "--port"],

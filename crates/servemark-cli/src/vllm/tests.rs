@@ -1,5 +1,6 @@
 //! The mirror of the flags, held against what vLLM 0.33.0's own parser says.
 
+mod extras;
 mod namespace;
 mod usage;
 

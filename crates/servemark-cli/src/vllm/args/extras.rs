@@ -1,0 +1,83 @@
+//! What vLLM's Rust client has and its Python client lacks, in that client's words.
+
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "vLLM's Rust client")]
+pub(in crate::vllm) struct ExtrasArgs {
+    /// Compare two results, as servemark compare does, and stop
+    #[arg(long, value_name = "FILE", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST)]
+    pub(in crate::vllm) compare: Option<Vec<String>>,
+    /// Run so many times, and tell how far the numbers lie apart
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::vllm) num_runs: i64,
+    /// Run once with each of these limits on requests in flight: 1,10,100
+    #[arg(long, value_name = "LIST")]
+    pub(in crate::vllm) sweep_max_concurrency: Option<String>,
+    /// Send so many requests for each that may be in flight, at each of those limits
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::vllm) sweep_num_prompts_factor: Option<i64>,
+    /// Run once with each of these rates: 1,10,inf
+    #[arg(long, value_name = "LIST")]
+    pub(in crate::vllm) sweep_request_rate: Option<String>,
+    /// Percentiles in the table of a sweep, besides the 50th and the 90th
+    #[arg(long, value_name = "LIST")]
+    pub(in crate::vllm) sweep_summary_percentiles: Option<String>,
+    /// Write the numbers of several runs to this file, as JSON
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::vllm) summary_file: Option<String>,
+    /// Empty the server's prefix cache before each run
+    #[arg(long)]
+    pub(in crate::vllm) reset_prefix_cache: bool,
+    /// Tell the part of the run apart in which this share of --max-concurrency was in flight; vLLM's
+    /// Rust client has 0.95
+    #[arg(long, value_name = "SHARE", value_parser = python::float)]
+    pub(in crate::vllm) steady_state_threshold: Option<f64>,
+    /// How many seconds that part must last to be typical; by default a tenth of the run, and at
+    /// least 10
+    #[arg(long, value_name = "SECONDS", value_parser = python::float)]
+    pub(in crate::vllm) steady_state_min_window: Option<f64>,
+    /// Tell no such part apart
+    #[arg(long)]
+    pub(in crate::vllm) no_steady_state: bool,
+    /// Hold conversations, whose later turns are sent with the real answers to those before; with
+    /// --dataset-name random or sharegpt and --backend openai-chat
+    #[arg(long)]
+    pub(in crate::vllm) multi_turn: bool,
+    /// How many turns a random conversation has
+    #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
+    pub(in crate::vllm) multi_turn_num_turns: i64,
+    /// At least; 0 for --multi-turn-num-turns
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) multi_turn_min_turns: i64,
+    /// At most; 0 for --multi-turn-num-turns, or, with sharegpt, for all there are
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) multi_turn_max_turns: i64,
+    /// How many conversations are held at once; --max-concurrency where this is left out
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::vllm) multi_turn_concurrency: Option<i64>,
+    /// How many milliseconds pass between an answer and the next turn
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) multi_turn_delay_ms: i64,
+    /// The share of each turn that is the same in all conversations; turns are sent without what was
+    /// said before then
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) multi_turn_prefix_global_ratio: f64,
+    /// The share of each turn that is the same within its conversation; likewise
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) multi_turn_prefix_conversation_ratio: f64,
+    /// Tokens of a random conversation's later turns; 0 for as many as the first has
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::vllm) per_turn_input_len: i64,
+}
+
+impl ExtrasArgs {
+    /// Whether there is to be a run, and no more than one.
+    pub(in crate::vllm) fn asks_for_one_run(&self) -> bool {
+        let is_swept = self.sweep_max_concurrency.is_some() || self.sweep_request_rate.is_some();
+        self.compare.is_none() && self.num_runs == 1 && !is_swept
+    }
+}

@@ -1,0 +1,161 @@
+//! What vLLM's Rust client has besides, as plans.
+
+use std::time::Duration;
+
+use servemark_datasets::{ConversationSource, DatasetSpec, VllmData};
+use servemark_plan::{BenchPlan, Point};
+use servemark_runner::History;
+
+use super::super::command;
+use crate::vllm::{Purpose, Series};
+use crate::{Environment, Invocation};
+
+fn invoked(line: &str) -> Result<Invocation, String> {
+    let args = ["bench", "serve"].into_iter().chain(line.split_whitespace());
+    let invocation = command(args.map(Into::into), &Environment::default());
+    invocation.map_err(|error| error.cause().map_or(error.to_string(), ToString::to_string))
+}
+
+fn series(line: &str) -> (Series, Vec<Point>) {
+    match invoked(line).unwrap() {
+        Invocation::Series(series) => {
+            let points = series.runs.points(0).unwrap();
+            (*series, points)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn plan(line: &str) -> BenchPlan {
+    match invoked(line).unwrap() {
+        Invocation::Bench(parsed) => parsed.plan,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn refuses(line: &str, message: &str) {
+    assert_eq!(invoked(line).unwrap_err(), message);
+}
+
+#[test]
+fn the_same_run_several_times_keeps_its_seed_and_has_several_logs() {
+    let (series, points) = series("--num-runs 3 --seed 5 --run-log a/b.runlog.jsonl");
+    assert_eq!(series.purpose, Purpose::Spread);
+    let logs = points.iter().map(|point| point.plan.output.run_log.as_ref().unwrap().to_str());
+    let expected = [1, 2, 3].map(|number| format!("a/b-{number}.runlog.jsonl"));
+    assert!(logs.eq(expected.iter().map(|name| Some(name.as_str()))));
+    assert!(points.iter().all(|point| point.plan.workload.seed == 5));
+    assert!(points.iter().all(|point| point.plan.workload.prompt_salt.is_none()));
+}
+
+#[test]
+fn a_sweep_has_a_run_for_each_limit_or_rate() {
+    let line = "--sweep-max-concurrency 1,8 --sweep-num-prompts-factor 4 \
+                --sweep-summary-percentiles 95,99.9 --reset-prefix-cache";
+    let (series, points) = series(line);
+    let setting = "Max Concurrency";
+    assert_eq!(series.purpose, Purpose::Sweep { setting, percentiles: vec![95.0, 99.9] });
+    let names: Vec<&str> = points.iter().map(|point| point.name.as_str()).collect();
+    assert_eq!(names, ["concurrency=1", "concurrency=8"]);
+    let second = &points[1].plan;
+    assert_eq!(second.load.max_concurrency.unwrap().get(), 8);
+    assert_eq!((second.workload.requests, &second.echo["num_prompts"]), (32, &32.into()));
+    assert_eq!(second.echo["max_concurrency"], 8);
+    assert!(second.control.flush_cache.is_some());
+    let (_, points) = self::series("--sweep-request-rate 2.5,inf");
+    let rates: Vec<_> = points.iter().map(|point| point.plan.load.arrivals.mean_rate()).collect();
+    assert_eq!(rates, [Some(2.5), None]);
+}
+
+#[test]
+fn one_of_them_at_a_time() {
+    let message =
+        "only one of --sweep-max-concurrency, --sweep-request-rate and --num-runs may be given";
+    refuses("--num-runs 2 --sweep-request-rate 1", message);
+    refuses("--sweep-max-concurrency 1 --sweep-request-rate 1", message);
+    refuses(
+        "--sweep-num-prompts-factor 2",
+        "--sweep-num-prompts-factor has no effect without --sweep-max-concurrency",
+    );
+    refuses("--summary-file a.json", "--summary-file has no effect for one run");
+}
+
+#[test]
+fn a_comparison_asks_no_server() {
+    match invoked("--compare a.json b.json").unwrap() {
+        Invocation::Compare(args) => {
+            assert_eq!(
+                (args.before.to_str(), args.after.to_str()),
+                (Some("a.json"), Some("b.json"))
+            );
+            assert_eq!(args.policy.name, "vllm");
+        }
+        other => panic!("{other:?}"),
+    }
+    refuses("--compare a.json", "--compare takes two files");
+}
+
+#[test]
+fn the_plateau_is_told_apart_only_where_it_is_asked_for() {
+    assert_eq!(plan("--max-concurrency 4").scoring.plateau, None);
+    let asked = plan("--max-concurrency 4 --steady-state-threshold 0.5").scoring.plateau.unwrap();
+    assert_eq!((asked.threshold.get(), asked.least_s), (0.5, None));
+    let asked = plan("--max-concurrency 4 --steady-state-min-window 3").scoring.plateau.unwrap();
+    assert_eq!((asked.threshold.get(), asked.least_s), (0.95, Some(3.0)));
+    refuses("--steady-state-threshold 2", "--steady-state-threshold must be in (0, 1]");
+    let useless = "--steady-state-threshold has no effect with --no-steady-state";
+    refuses("--no-steady-state --steady-state-threshold 0.5", useless);
+}
+
+#[test]
+fn conversations_have_turns_pauses_and_a_limit() {
+    let line = "--backend openai-chat --endpoint /v1/chat/completions --multi-turn \
+                --multi-turn-min-turns 2 --multi-turn-max-turns 4 --multi-turn-delay-ms 250 \
+                --multi-turn-concurrency 3 --random-input-len 50 --per-turn-input-len 10";
+    let plan = plan(line);
+    assert_eq!(plan.load.max_concurrency.unwrap().get(), 3);
+    assert_eq!(plan.load.sessions.history, History::Kept);
+    assert!(!plan.control.align_prompts);
+    let DatasetSpec::Vllm(spec) = &plan.workload.dataset else { panic!("{plan:?}") };
+    let VllmData::Conversations(spec) = &spec.data else { panic!("{spec:?}") };
+    assert_eq!(spec.pause, Duration::from_millis(250));
+    let ConversationSource::Random(random) = &spec.source else { panic!("{spec:?}") };
+    assert_eq!((random.fewest.get(), random.most.get()), (2, 4));
+    assert_eq!((random.first_tokens, random.later_tokens), (50, 10));
+    let shared = format!("{line} --multi-turn-prefix-conversation-ratio 0.1");
+    assert_eq!(self::plan(&shared).load.sessions.history, History::Left);
+}
+
+#[test]
+fn what_cannot_be_a_conversation_is_refused() {
+    refuses("--multi-turn", "--multi-turn takes --backend openai-chat");
+    let chat = "--backend openai-chat --endpoint /v1/chat/completions --multi-turn";
+    refuses(
+        &format!("{chat} --dataset-name burstgpt --dataset-path a.csv"),
+        "--multi-turn takes --dataset-name random or sharegpt",
+    );
+    refuses(
+        &format!("{chat} --random-prefix-len 5"),
+        "--random-prefix-len has no effect with --multi-turn",
+    );
+    refuses(
+        "--multi-turn-num-turns 5",
+        "--multi-turn-num-turns has no effect without --multi-turn",
+    );
+}
+
+#[test]
+fn a_run_may_be_limited_in_time() {
+    assert_eq!(plan("--stop-after 2.5").load.lasts, Some(Duration::from_millis(2500)));
+    refuses("--stop-after 0", "--stop-after must be more than 0 seconds, not 0");
+}
+
+#[test]
+fn whoever_wants_one_run_is_not_given_several() {
+    for line in ["--num-runs 2", "--compare a b", "--sweep-request-rate 1,2"] {
+        let args = line.split_whitespace().map(Into::into);
+        let refusal = crate::vllm::parse("p", args, &Environment::default()).unwrap_err();
+        assert!(refusal.to_string().contains("no part of a single run's command line"), "{line}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Several runs of one command line, and the table of them all.
+
+use std::fs;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use servemark::metrics::{Figure, Metrics, SeveralRuns};
+use servemark::report::{SweptRun, write_several, write_swept};
+use servemark::{ExitCode, PointRun, Scores};
+use servemark_cli::{Purpose, Series};
+
+use crate::{screen, serve};
+
+/// Does the runs. Its exit code is that of the run that went worst.
+pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
+    let (mut done, mut worst) = (Vec::new(), ExitCode::Ok);
+    let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
+    for run in servemark::Sweep::open(&series.runs, None, &context)? {
+        let PointRun { point, run, .. } = run?;
+        let scores = Scores::of(&run.log, &point.plan.scoring);
+        serve::show(&scores)?;
+        let code = serve::keep(&run, &scores, &point.plan.output)?;
+        worst = if code as u8 > worst as u8 { code } else { worst };
+        done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
+    }
+    screen::print(&table(&series.purpose, &done)?);
+    if let Some(path) = &series.summary {
+        let document = format!("{:#}\n", summary(&series.purpose, &done));
+        fs::write(path, document)
+            .with_context(|| format!("cannot write the summary to {}", path.display()))?;
+    }
+    Ok(worst)
+}
+
+type Done = [(String, Metrics)];
+
+fn percentiles(purpose: &Purpose) -> &[f64] {
+    match purpose {
+        Purpose::Sweep { percentiles, .. } => percentiles,
+        _ => &[],
+    }
+}
+
+fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    match purpose {
+        Purpose::Sweep { setting, percentiles } => {
+            let runs: Vec<_> =
+                done.iter().map(|(name, metrics)| SweptRun::new(name, metrics)).collect();
+            write_swept(setting, &runs, percentiles, &mut out)?;
+        }
+        _ => write_several(&several(done), &mut out)?,
+    }
+    Ok(String::from_utf8(out)?)
+}
+
+/// Of a sweep each run's numbers, of the same runs how far they lie apart.
+fn summary(purpose: &Purpose, done: &Done) -> Value {
+    match purpose {
+        Purpose::Sweep { .. } => done.iter().map(numbers).collect(),
+        _ => json!(several(done)),
+    }
+}
+
+fn several(done: &Done) -> SeveralRuns {
+    let runs: Vec<Metrics> = done.iter().map(|(_, metrics)| metrics.clone()).collect();
+    SeveralRuns::of(&Figure::headline(), &runs)
+}
+
+fn numbers((name, metrics): &(String, Metrics)) -> Value {
+    json!({"run": name, "metrics": metrics})
+}
