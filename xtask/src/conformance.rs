@@ -35,7 +35,7 @@ mod wire;
 mod wiretap;
 
 /// What the words after `conformance` mean.
-pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--folder DIR] [--programs DIR] [--report FILE]";
+pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--only WORD] [--folder DIR] [--programs DIR] [--report FILE]";
 
 /// Examines the engines named, prints a table, and fails if a check does.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
@@ -59,6 +59,8 @@ struct Options {
     folder: PathBuf,
     /// Whether what had to be installed stays for the next time.
     keep: bool,
+    /// What the names of the runs hold that are done; all are without.
+    only: String,
     /// Where our programs are, if they are not to be built.
     programs: Option<PathBuf>,
     report: Option<PathBuf>,
@@ -70,15 +72,17 @@ impl Options {
             engines: Vec::new(),
             folder: workspace().join("target/conformance"),
             keep: false,
+            only: String::new(),
             programs: None,
             report: None,
         };
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
-            let mut path =
-                || words.next().map(PathBuf::from).with_context(|| format!("{word}: which?"));
+            let mut next = || words.next().with_context(|| format!("{word}: which?"));
+            let mut path = || next().map(PathBuf::from);
             match word {
                 "--keep" => options.keep = true,
+                "--only" => next()?.clone_into(&mut options.only),
                 "--folder" => options.folder = std::path::absolute(path()?)?,
                 "--programs" => options.programs = Some(std::path::absolute(path()?)?),
                 "--report" => options.report = Some(path()?),
@@ -95,7 +99,7 @@ impl Options {
     fn examine(&self, engine: &'static Engine, bench: &Bench) -> EngineReport {
         let folder = self.folder.join(engine.name);
         let was_there = install::is_installed(engine, &folder);
-        let report = examine(engine, &folder, bench);
+        let report = examine(engine, &folder, bench, &self.only);
         if !was_there && !self.keep {
             install::remove(&folder);
         }
@@ -110,11 +114,11 @@ fn engine_named(name: &str) -> anyhow::Result<&'static Engine> {
     }
 }
 
-fn examine(engine: &'static Engine, folder: &Path, bench: &Bench) -> EngineReport {
+fn examine(engine: &'static Engine, folder: &Path, bench: &Bench, only: &str) -> EngineReport {
     let mut versions = Vec::new();
     let cases = install::install(engine, folder, &workspace()).and_then(|place| {
         versions.clone_from(&place.versions);
-        run_cases(engine, &place, bench)
+        run_cases(engine, &place, bench, only)
     });
     EngineReport { engine, versions, cases }
 }
@@ -123,8 +127,9 @@ fn run_cases(
     engine: &'static Engine,
     place: &Place,
     bench: &Bench,
+    only: &str,
 ) -> anyhow::Result<Vec<CaseReport>> {
-    let reports = engine.servers.iter().map(|serving| serve(engine, serving, place, bench));
+    let reports = engine.servers.iter().map(|serving| serve(engine, serving, place, bench, only));
     Ok(reports.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
@@ -134,7 +139,13 @@ fn serve(
     serving: &'static Serving,
     place: &Place,
     bench: &Bench,
+    only: &str,
 ) -> anyhow::Result<Vec<CaseReport>> {
+    let mut cases = case::cases(serving);
+    cases.retain(|case| case.slug().contains(only));
+    if cases.is_empty() {
+        return Ok(Vec::new());
+    }
     say(&format!("{}: starting the server to {}", engine.name, serving.task.as_str()));
     let model = place.model(serving.weights)?;
     let server = Server::start(engine, serving, place, &model)?;
@@ -147,7 +158,7 @@ fn serve(
         say(&report::line(&report));
         report
     };
-    Ok(case::cases(serving).into_iter().map(run).collect())
+    Ok(cases.into_iter().map(run).collect())
 }
 
 fn workspace() -> PathBuf {
@@ -175,9 +186,11 @@ mod tests {
 
     #[test]
     fn names_and_flags_mix() {
-        let options = Options::parse(&["mlx", "--report", "out.md", "vllm"]).unwrap();
+        let options =
+            Options::parse(&["mlx", "--report", "out.md", "--only", "chat", "vllm"]).unwrap();
         let names: Vec<_> = options.engines.iter().map(|engine| engine.name).collect();
         assert_eq!((names, options.keep), (vec!["mlx", "vllm"], false));
+        assert_eq!(options.only, "chat");
         assert_eq!(options.report, Some(PathBuf::from("out.md")));
     }
 

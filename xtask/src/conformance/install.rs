@@ -27,7 +27,7 @@ impl Place {
     /// The folder of a model, which is written if it is not there.
     pub(super) fn model(&self, weights: Weights) -> anyhow::Result<PathBuf> {
         let whole = self.folder.join(weights.folder);
-        let model = whole.join(weights.part);
+        let model = self.folder.join(weights.model);
         if !model.join("model.safetensors").exists() {
             let script = self.workspace.join("xtask/python").join(weights.script);
             let tokenizer = self.workspace.join("fixtures/tokenizers/gpt2");
