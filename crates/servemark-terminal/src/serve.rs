@@ -10,7 +10,7 @@ use servemark::{
     CompareError, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, SweepRunError,
     VllmSaved, execute, stop_on_ctrl_c,
 };
-use servemark_cli::{Invocation, Parsed, ScoreArgs};
+use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
 
 use crate::screen::{self, Screen};
 
@@ -191,5 +191,7 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_process = error.downcast_ref::<ProcessError>().map(ProcessError::exit_code);
     let of_log = error.downcast_ref::<RunLogError>().map(|_| ExitCode::Usage);
     let of_results = error.downcast_ref::<CompareError>().map(CompareError::exit_code);
-    of_run.or(of_sweep).or(of_process).or(of_log).or(of_results).unwrap_or(ExitCode::Internal)
+    let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
+    let known = [of_run, of_sweep, of_process, of_log, of_results, of_words];
+    known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
 }

@@ -165,6 +165,7 @@ fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
     assert_eq!(stage.has_no_server(), 1);
     let again = stage.serve("serve", &sweep);
     assert!(text(&again.stderr).contains("--resume goes on with it"), "{}", text(&again.stderr));
+    assert_eq!(again.status.code(), Some(2));
     let resumed = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
     let said = is_well(&resumed);
     assert_eq!(said.matches("[SKIPPED BENCHMARK]").count(), 1, "{said}");

@@ -3,29 +3,53 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 use servemark::core::JsonObject;
 use servemark::report::Records;
+use servemark::runner::Stop;
+use servemark::{ExitCode, RunContext};
+use servemark_cli::CliError;
 use servemark_cli::vllm::sweep::{Combination, Experiment, combinations, file_name};
 use servemark_pyjson::{Style, Text, to_string};
 
 use crate::screen;
 
-/// Does an experiment in its folder, and says where it is. What it gives is what was measured.
+/// Does an experiment in its folder, and says where it is and how it went.
 pub(super) fn keep(
+    experiment: &Experiment,
+    context: &RunContext,
+    measure: impl FnOnce() -> anyhow::Result<Vec<JsonObject>>,
+) -> anyhow::Result<ExitCode> {
+    refuse_folder(experiment)?;
+    match kept(experiment, measure) {
+        Err(error) if context.stop.signal().is(Stop::Drain) => {
+            screen::complain(&format!("{error:#}"));
+            Ok(ExitCode::Interrupted)
+        }
+        done => done.map(|()| ExitCode::Ok),
+    }
+}
+
+fn refuse_folder(experiment: &Experiment) -> Result<(), CliError> {
+    let folder = experiment.folder.display();
+    match (experiment.resume, experiment.folder.exists()) {
+        (true, false) => {
+            Err(CliError::Setting { flag: "--resume", why: format!("finds no {folder}") })
+        }
+        (false, true) => Err(CliError::Setting {
+            flag: "--experiment-name",
+            why: format!("{folder} exists already; --resume goes on with it"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn kept(
     experiment: &Experiment,
     measure: impl FnOnce() -> anyhow::Result<Vec<JsonObject>>,
 ) -> anyhow::Result<()> {
     let folder = &experiment.folder;
-    match (experiment.resume, folder.exists()) {
-        (true, false) => bail!("cannot resume {}, which does not exist", folder.display()),
-        (false, true) => bail!(
-            "cannot overwrite {}, which exists; --resume goes on with it, -e names another",
-            folder.display()
-        ),
-        _ => {}
-    }
     if experiment.dry_run {
         measure()?;
         say(&format!("Experiment will be saved at: {}", folder.display()));

@@ -21,8 +21,7 @@ pub(super) fn run(sweep: &ServeSweep) -> anyhow::Result<ExitCode> {
     refuse_caches(sweep)?;
     let context = serve::context(true)?;
     let study = Study { sweep, bench: &bench, context: &context };
-    experiment::keep(&sweep.experiment, || study.measure(&serve))?;
-    Ok(ExitCode::Ok)
+    experiment::keep(&sweep.experiment, &context, || study.measure(&serve))
 }
 
 fn refuse_explored(workload: Option<&Workload>, bench: &[Combination]) -> anyhow::Result<()> {

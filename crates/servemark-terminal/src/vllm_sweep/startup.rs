@@ -27,8 +27,7 @@ pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
     }
     let context = serve::context(true)?;
     let study = Study { sweep, context: &context };
-    experiment::keep(&sweep.experiment, || study.measure(&serve, &startup))?;
-    Ok(ExitCode::Ok)
+    experiment::keep(&sweep.experiment, &context, || study.measure(&serve, &startup))
 }
 
 /// The parameters that the command knows, by what it says of itself.
