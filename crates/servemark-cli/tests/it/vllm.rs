@@ -167,7 +167,6 @@ fn rules_between_flags_are_vllms_in_its_words() {
 
 #[test]
 fn what_is_not_built_is_named() {
-    refuses("--dataset-name hf --dataset-path x", "--dataset-name hf is not built yet");
     refuses("--tokenizer-mode mistral", "--tokenizer-mode mistral is not built yet");
     refuses("--skip-tokenizer-init", "--skip-tokenizer-init is not built yet");
 }

@@ -179,25 +179,19 @@ impl VllmHubSpec {
         let files = files::of_split(path, subset, split)?;
         let records = Records::open(&files, self.name.kind().columns())?;
         let order = self.order(&records.lengths(), seed);
-        let asker = Asker { spec: self, tokenizer: context.tokenizer, folder: path };
+        let ids = ids.filter(|_| self.keeps_places());
+        let asker = Asker { spec: self, tokenizer: context.tokenizer, folder: path, ids };
+        let at_once = count.max(FEWEST);
         let mut samples: Vec<Sample> = Vec::new();
-        let mut walked = 0;
-        while samples.len() < count && walked < order.len() {
-            let next = (count - samples.len()).max(FEWEST).min(order.len() - walked);
-            let rows = records.read(&order[walked..walked + next])?;
-            let numbered: Vec<(usize, Record)> = (walked..).zip(rows).collect();
-            let ask = |(place, row): &(usize, Record)| {
-                let mut sample = asker.ask(row)?;
-                if let (Some(sample), true, Some(ids)) = (&mut sample, self.keeps_places(), ids) {
-                    sample.headers.push(request_id(ids, *place));
-                }
-                Ok(sample)
-            };
-            for asked in parallel::map("making prompts", &numbered, context.progress, ask) {
-                let asked: Result<_, DatasetError> = asked;
+        for (turn, rows) in order.chunks(at_once).enumerate() {
+            if samples.len() >= count {
+                break;
+            }
+            let rows: Vec<_> = (turn * at_once..).zip(records.read(rows)?).collect();
+            let ask = |(place, row): &(usize, Record)| asker.ask_at(*place, row);
+            for asked in parallel::map("making prompts", &rows, context.progress, ask) {
                 samples.extend(asked?);
             }
-            walked += next;
         }
         samples.truncate(count);
         Ok(samples)
@@ -222,9 +216,20 @@ struct Asker<'a> {
     tokenizer: &'a dyn Tokenizer,
     /// Where the data set is.
     folder: &'a Path,
+    /// What ids begin with that have the number of their row.
+    ids: Option<&'a str>,
 }
 
 impl Asker<'_> {
+    /// The request of a row in its place.
+    fn ask_at(&self, place: usize, row: &Record) -> Result<Option<Sample>, DatasetError> {
+        let mut sample = self.ask(row)?;
+        if let (Some(sample), Some(ids)) = (&mut sample, self.ids) {
+            sample.headers.push(request_id(ids, place));
+        }
+        Ok(sample)
+    }
+
     /// A row's request; some rows have none.
     fn ask(&self, row: &Record) -> Result<Option<Sample>, DatasetError> {
         match self.spec.name.kind() {

@@ -158,6 +158,7 @@ impl Flags {
         if let Some(buckets) = self.text(&own("bucket-config")) {
             let numbers = buckets.replace(['{', '}', '(', ')', ' '], "").replace(':', ",");
             let numbers: Vec<f64> = numbers.split(',').map(|text| text.parse().unwrap()).collect();
+            #[expect(clippy::cast_sign_loss, reason = "no side is below zero")]
             let bucket = |part: &[f64]| MediaBucket {
                 height: part[0] as u32,
                 width: part[1] as u32,

@@ -205,8 +205,10 @@ fn drawn_pixels_are_the_peers() {
         random.media.format = ImageFormat::Png;
         let (sessions, _) = case.samples(&spec);
         for (session, row) in sessions.iter().zip(&case.rows) {
-            let peers = row.messages.iter().flat_map(links).filter_map(picture);
-            for (ours, theirs) in links(&said(&session.first)).filter(is_png).zip(peers) {
+            let peers = row.messages.iter().flat_map(links).filter_map(|told| picture(&told));
+            for (ours, theirs) in
+                links(&said(&session.first)).filter(|link| is_png(link)).zip(peers)
+            {
                 same_text(&ours, &theirs, &name);
                 compared += 1;
             }
@@ -225,10 +227,10 @@ fn links(messages: &Value) -> impl Iterator<Item = String> + use<> {
     parts.into_iter().filter_map(link)
 }
 
-fn is_png(link: &String) -> bool {
+fn is_png(link: &str) -> bool {
     link.starts_with("data:image/png")
 }
 
-fn picture(told: String) -> Option<String> {
+fn picture(told: &str) -> Option<String> {
     Some(format!("$PNG {}", told.strip_prefix("$JPEG ")?))
 }
