@@ -130,14 +130,13 @@ fn we_send_what_vllms_client_sends() {
         let backend = BackendSpec::Vllm(sent.spec(sent.dialect())).build();
         let request = backend.encode(&sent.sample()).unwrap();
         let place = format!("{} {:?}", sent.backend, sent.input);
-        match &sent.form {
-            Some(form) => assert_eq!(&form_of(&request), form, "{place}"),
-            None => {
-                let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
-                let ours: Value = serde_json::from_slice(&request.body).unwrap();
-                // Objects are equal in any order of their keys; the wire is not.
-                assert_eq!(ours.to_string(), expected.to_string(), "{place}");
-            }
+        if let Some(form) = &sent.form {
+            assert_eq!(&form_of(&request), form, "{place}");
+        } else {
+            let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
+            let ours: Value = serde_json::from_slice(&request.body).unwrap();
+            // Objects are equal in any order of their keys; the wire is not.
+            assert_eq!(ours.to_string(), expected.to_string(), "{place}");
         }
         assert_eq!(sent.line, format!("POST {} HTTP/1.1", request.path));
         let id = request.headers.get("x-request-id").map(|id| id.to_str().unwrap());
