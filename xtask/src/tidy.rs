@@ -57,7 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("mio", &["servemark-mock"]),
     ("nix", &["servemark-receive"]),
     ("parquet", &["servemark-datasets"]),
-    ("plotters", &["servemark-benches", "servemark-report"]),
+    ("plotters", &["servemark-report"]),
     ("png", &["servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),

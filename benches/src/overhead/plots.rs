@@ -1,10 +1,11 @@
 //! The study as pictures: how an error or a cost grows with the number of streams.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use plotters::prelude::*;
 use servemark::metrics::statistics;
+use servemark::report::chart::{Axis, Curve, Figure, Mark, Panel, Scale};
 
 use super::figures::sorted;
 use super::{Case, Reader, Start, StreamFigures, StreamLoad, Study};
@@ -43,11 +44,11 @@ pub fn draw(study: &Study, folder: &Path) -> anyhow::Result<Vec<&'static str>> {
     if lines.is_empty() {
         return Ok(Vec::new());
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for plot in &PLOTS {
         let path = folder.join(plot.file);
-        let drawn = plot.draw(&lines, &path);
-        drawn.with_context(|| format!("cannot draw {}", path.display()))?;
+        let written = plot.figure(&lines).svg().and_then(|svg| fs::write(&path, svg));
+        written.with_context(|| format!("cannot draw {}", path.display()))?;
     }
     Ok(PLOTS.iter().map(|plot| plot.file).collect())
 }
@@ -73,8 +74,16 @@ impl<'a> Line<'a> {
         lines
     }
 
-    fn points(&self, of: fn(&StreamFigures) -> f64) -> Vec<Point> {
-        self.cases.iter().filter_map(|case| point(case, of)).collect()
+    /// The medians, and behind them from where to where the runs lie.
+    fn curves(&self, hue: usize, of: fn(&StreamFigures) -> f64) -> Vec<Curve> {
+        let points: Vec<Point> = self.cases.iter().filter_map(|case| point(case, of)).collect();
+        let spread = |&(streams, [least, _, most]): &Point| {
+            Curve::line("", hue, vec![Mark::at(streams, least), Mark::at(streams, most)])
+        };
+        let medians = points.iter().map(|&(streams, [_, median, _])| Mark::at(streams, median));
+        let name = self.reader.name().trim_matches('`');
+        let line = Curve::line(name, hue, medians.collect());
+        points.iter().map(spread).chain([line]).collect()
     }
 }
 
@@ -92,49 +101,12 @@ fn point(case: &StreamCase, of: fn(&StreamFigures) -> f64) -> Option<Point> {
 }
 
 impl Plot {
-    fn draw(&self, lines: &[Line<'_>], path: &Path) -> anyhow::Result<()> {
-        let points: Vec<Vec<Point>> = lines.iter().map(|line| line.points(self.of)).collect();
-        let all = || points.iter().flatten();
-        let streams = range(all().map(|(streams, _)| *streams));
-        // The key has its place to the right of the lines.
-        let streams = streams.start..streams.end * 12.0;
-        let figures = range(all().flat_map(|(_, spread)| *spread));
-        let area = SVGBackend::new(path, SIZE).into_drawing_area();
-        area.fill(&WHITE)?;
-        let mut builder = ChartBuilder::on(&area);
-        builder.caption(self.title, ("sans-serif", 20)).margin(12);
-        builder.x_label_area_size(42).y_label_area_size(64);
-        let mut chart = builder.build_cartesian_2d(streams.log_scale(), figures.log_scale())?;
-        let mut mesh = chart.configure_mesh();
-        mesh.x_desc("streams").x_labels(5).disable_x_mesh().light_line_style(TRANSPARENT).draw()?;
-        for (number, (line, points)) in lines.iter().zip(&points).enumerate() {
-            let style = Palette99::pick(number).stroke_width(2);
-            let medians = points.iter().map(|(streams, spread)| (*streams, spread[1]));
-            let series =
-                chart.draw_series(LineSeries::new(medians.clone(), style).point_size(3))?;
-            let name = line.reader.name().trim_matches('`');
-            let key = move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style);
-            series.label(name).legend(key);
-            let spreads = points.iter().map(|(streams, spread)| {
-                PathElement::new([(*streams, spread[0]), (*streams, spread[2])], style)
-            });
-            chart.draw_series(spreads)?;
-        }
-        let mut key = chart.configure_series_labels();
-        key.position(SeriesLabelPosition::MiddleRight).border_style(BLACK);
-        key.background_style(WHITE.mix(0.8)).draw()?;
-        Ok(area.present()?)
+    fn figure(&self, lines: &[Line<'_>]) -> Figure {
+        let curves = (0..).zip(lines).flat_map(|(hue, line)| line.curves(hue, self.of)).collect();
+        let [streams, figures] = ["streams", ""].map(|label| Axis::new(label, Scale::Log));
+        Figure::new(vec![vec![Panel::new(self.title, streams, figures, curves)]])
     }
 }
-
-/// From a little below the smallest value to a little above the largest.
-fn range(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
-    let least = values.clone().fold(f64::INFINITY, f64::min);
-    let most = values.fold(0.0, f64::max);
-    least * 0.8..most * 1.25
-}
-
-const SIZE: (u32, u32) = (760, 460);
 
 /// Nobody is right to less than a microsecond.
 const LEAST: f64 = 1e-3;

