@@ -1,11 +1,13 @@
 //! Keeps a run: in memory, and on disk as it happens.
 
+use std::iter;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use servemark_core::{
     Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader, RunLogWriter,
@@ -56,6 +58,8 @@ struct Kept {
     records: Vec<RequestRecord>,
     texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
+    /// How many bytes of texts may still be kept.
+    room: usize,
 }
 
 /// A run's log as it will stay.
@@ -108,7 +112,7 @@ impl Journal {
     pub(crate) fn close(self) -> Closing {
         drop(self.correspondent);
         let kept = self.clerk.join().expect("the clerk only appends");
-        let Kept { records, texts_left, file } = kept;
+        let Kept { records, texts_left, file, room: _ } = kept;
         Closing { header: self.header, records, texts_left, file, path: self.path }
     }
 }
@@ -137,23 +141,20 @@ impl Closing {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is waited for is whoever comes within it")]
 fn keep(
     inbox: &Receiver<RequestRecord>,
     backlog: &Backlog,
     file: Option<RunLogWriter>,
-    mut room: usize,
+    room: usize,
 ) -> Kept {
-    let mut kept = Kept { records: Vec::new(), texts_left: 0..0, file: file.map(Ok) };
+    let mut kept = Kept { records: Vec::new(), texts_left: 0..0, file: file.map(Ok), room };
     let _lift = Lift(backlog);
-    for mut record in inbox {
-        let is_on_disk = kept.write(&record);
-        backlog.remove(weight(&record));
-        room = room.saturating_sub(record.text.len());
-        if room == 0 && is_on_disk {
-            kept.leave_text(&mut record);
+    while let Ok(first) = inbox.recv() {
+        std::thread::sleep(GATHERING);
+        for record in iter::once(first).chain(inbox.try_iter()) {
+            kept.add(record, backlog);
         }
-        record.compact();
-        kept.records.push(record);
     }
     kept
 }
@@ -168,6 +169,17 @@ impl Drop for Lift<'_> {
 }
 
 impl Kept {
+    fn add(&mut self, mut record: RequestRecord, backlog: &Backlog) {
+        let is_on_disk = self.write(&record);
+        backlog.remove(weight(&record));
+        self.room = self.room.saturating_sub(record.text.len());
+        if self.room == 0 && is_on_disk {
+            self.leave_text(&mut record);
+        }
+        record.compact();
+        self.records.push(record);
+    }
+
     /// Appends to the file, if there is one. A disk that failed once is left alone: what is on it
     /// stays readable.
     fn write(&mut self, record: &RequestRecord) -> bool {
@@ -223,6 +235,10 @@ impl Observer for Correspondent {
 
 /// What a slow disk writes in a second or two, and a machine that measures can spare.
 const MOST_BEHIND: NonZeroU64 = NonZeroU64::new(128 << 20).expect("it is not zero");
+
+/// How long a record waits for others. To wake the clerk for each of thousands a second would take
+/// the core from whoever sends and reads.
+const GATHERING: Duration = Duration::from_millis(1);
 
 /// About fifteen million tokens.
 const MOST_TEXT: usize = 64 << 20;
