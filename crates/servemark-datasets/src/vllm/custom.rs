@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use servemark_core::{
-    DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, parallel,
-};
-use servemark_rng::PythonRandom;
+use servemark_core::{DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer};
 
-use super::rows::{RowOrder, TooFewRows, no_file};
+use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use crate::jsonl::{BadLine, Reader};
 use crate::shaping::user_message;
 use crate::{DatasetName, PromptFormat};
@@ -101,19 +98,12 @@ impl VllmCustomSpec {
         let path = self.layout.file(path);
         let (limit, on_bad_line) = (None, BadLine::Fail);
         let reader = Reader { path: &path, on_bad_line, limit };
-        let mut rows = reader.read(|line, record| self.layout.row(line, record))?.rows;
+        let rows = reader.read(|line, record| self.layout.row(line, record))?.rows;
         let seed = self.layout.seed().unwrap_or(seed);
-        let python = &mut context.random.python;
-        *python = PythonRandom::seeded(seed.into());
-        self.order.arrange(&mut rows, python);
-        let count = if count == 0 { rows.len() } else { count };
-        rows.truncate(count);
         let tokenizer = context.tokenizer;
-        let sample = |row: &Row| self.sample(row, &path, tokenizer);
-        let samples = parallel::map("tokenizing prompts", &rows, context.progress, sample);
-        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.too_few.fill(&mut samples, count, seed, python);
-        Ok(samples)
+        let choice = Choice { order: self.order, too_few: self.too_few, count, seed };
+        choice
+            .samples(rows, "tokenizing prompts", context, |row| self.sample(row, &path, tokenizer))
     }
 
     fn sample(

@@ -6,12 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{
     Audio, DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
-    parallel,
 };
-use servemark_rng::PythonRandom;
 
 use super::custom::{CustomOutput, output_tokens};
-use super::rows::{RowOrder, TooFewRows, no_file};
+use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use crate::jsonl::{BadLine, Reader};
 use crate::shaping::user_message;
 use crate::sound::{Rewritten, Samples};
@@ -66,18 +64,10 @@ impl VllmCustomAudioSpec {
         let hint = "give a file with a JSON object with \"prompt\" and \"audio\" on each line";
         let path = self.path.as_deref().ok_or_else(|| no_file("custom_audio", hint))?;
         let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
-        let mut rows = reader.read(|line, record| row(line, record).map(Some))?.rows;
-        let python = &mut context.random.python;
-        *python = PythonRandom::seeded(seed.into());
-        self.order.arrange(&mut rows, python);
-        let count = if count == 0 { rows.len() } else { count };
-        rows.truncate(count);
+        let rows = reader.read(|line, record| row(line, record).map(Some))?.rows;
         let tokenizer = context.tokenizer;
-        let sample = |row: &Row| self.sample(row, path, tokenizer);
-        let samples = parallel::map("reading recordings", &rows, context.progress, sample);
-        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.too_few.fill(&mut samples, count, seed, python);
-        Ok(samples)
+        let choice = Choice { order: self.order, too_few: self.too_few, count, seed };
+        choice.samples(rows, "reading recordings", context, |row| self.sample(row, path, tokenizer))
     }
 
     fn sample(

@@ -6,12 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servemark_core::{
     DatasetError, DrawContext, JsonObject, Medium, MediumKind, Sample, SpecialTokens, Tokenizer,
-    parallel,
 };
-use servemark_rng::PythonRandom;
 
 use super::media::PictureReader;
-use super::rows::{RowOrder, TooFewRows, no_file};
+use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use super::shape::{PromptShape, message, place, shape};
 use crate::jsonl::{BadLine, Reader};
 
@@ -69,18 +67,10 @@ impl VllmCustomImageSpec {
                     \"content\", on each line";
         let path = self.path.as_deref().ok_or_else(|| no_file("custom_image", hint))?;
         let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
-        let mut rows = reader.read(|_, record| self.row(&record).map(Some))?.rows;
-        let python = &mut context.random.python;
-        *python = PythonRandom::seeded(seed.into());
-        self.order.arrange(&mut rows, python);
-        let count = if count == 0 { rows.len() } else { count };
-        rows.truncate(count);
+        let rows = reader.read(|_, record| self.row(&record).map(Some))?.rows;
         let tokenizer = context.tokenizer;
-        let sample = |row: &Row| self.sample(row, tokenizer);
-        let samples = parallel::map("tokenizing prompts", &rows, context.progress, sample);
-        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
-        self.too_few.fill(&mut samples, count, seed, python);
-        Ok(samples)
+        let choice = Choice { order: self.order, too_few: self.too_few, count, seed };
+        choice.samples(rows, "tokenizing prompts", context, |row| self.sample(row, tokenizer))
     }
 
     fn row(&self, record: &JsonObject) -> Result<Row, String> {

@@ -1,7 +1,7 @@
 //! What the data sets that come from a file do alike with its rows.
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, Sample};
+use servemark_core::{DatasetError, DrawContext, Sample, parallel};
 use servemark_rng::PythonRandom;
 
 /// In which order rows are sent. Closed: in a drawn one or in that of the file.
@@ -54,6 +54,36 @@ impl TooFewRows {
             let again = random.choice(&samples[..found]).cloned();
             samples.extend(again);
         }
+    }
+}
+
+/// Which rows of a file are sent, and how often.
+pub(super) struct Choice {
+    pub(super) order: RowOrder,
+    pub(super) too_few: TooFewRows,
+    /// How many are wanted; all there are if none is.
+    pub(super) count: usize,
+    pub(super) seed: u32,
+}
+
+impl Choice {
+    /// A sample of each row that is sent. `doing` is what is told of the work.
+    pub(super) fn samples<R: Sync>(
+        &self,
+        mut rows: Vec<R>,
+        doing: &str,
+        context: &mut DrawContext<'_>,
+        sample: impl Fn(&R) -> Result<Sample, DatasetError> + Sync,
+    ) -> Result<Vec<Sample>, DatasetError> {
+        let python = &mut context.random.python;
+        *python = PythonRandom::seeded(self.seed.into());
+        self.order.arrange(&mut rows, python);
+        let count = if self.count == 0 { rows.len() } else { self.count };
+        rows.truncate(count);
+        let samples = parallel::map(doing, &rows, context.progress, sample);
+        let mut samples = samples.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.too_few.fill(&mut samples, count, self.seed, python);
+        Ok(samples)
     }
 }
 
