@@ -27,6 +27,13 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
+    /// The server at a host and a port. An IPv6 address may have brackets or not.
+    pub fn at_host(host: &str, port: u16) -> Result<Self, ClientError> {
+        let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
+        let host = if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() };
+        format!("http://{host}:{port}").parse()
+    }
+
     /// Whether the connection is encrypted.
     pub fn is_https(&self) -> bool {
         self.scheme == Scheme::HTTPS

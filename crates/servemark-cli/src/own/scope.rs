@@ -1,7 +1,6 @@
 //! Flags of ours whose value would change nothing, in any dialect.
 
-use servemark_client::BaseUrl;
-
+use crate::address;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 
@@ -15,8 +14,7 @@ fn is_simulated(given: &Given) -> bool {
 }
 
 fn is_encrypted(given: &Given) -> bool {
-    let url = given.values("--base-url").last().map(|url| url.parse::<BaseUrl>());
-    url.is_some_and(|url| url.is_ok_and(|url| url.is_https()))
+    given.values("--base-url").last().is_some_and(|url| address::is_encrypted(url))
 }
 
 type InUse = fn(&Given) -> bool;

@@ -9,6 +9,7 @@ use super::args::VllmArgs;
 use super::files;
 use super::load::is_self_timed;
 use super::wire::dialect;
+use crate::address::is_encrypted;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 use crate::own;
@@ -257,10 +258,7 @@ const SCOPES: &[Scope<InUse>] = &[
     },
     Scope {
         flags: &["--insecure"],
-        in_use: |args| {
-            let url = args.target.base_url.as_deref();
-            url.is_some_and(|url| url.starts_with("https://"))
-        },
+        in_use: |args| args.target.base_url.as_deref().is_some_and(is_encrypted),
         when: "without an https:// --base-url",
         owner: Owner::Peer,
     },

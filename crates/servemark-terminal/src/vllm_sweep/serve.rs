@@ -302,10 +302,9 @@ fn url(command: &[String]) -> anyhow::Result<BaseUrl> {
     };
     let host = value(&["--host"]).unwrap_or_else(|| "localhost".to_owned());
     let port = value(&["-p", "--port"]).unwrap_or_else(|| "8000".to_owned());
-    let is_bare_v6 = host.contains(':') && !host.starts_with('[');
-    let host = if is_bare_v6 { format!("[{host}]") } else { host };
-    let url = format!("http://{host}:{port}");
-    url.parse().with_context(|| format!("the server's command gives it no address: {url}"))
+    let no_address = || format!("the server's command gives it no address: {host}, port {port}");
+    let port = port.parse().with_context(no_address)?;
+    BaseUrl::at_host(&host, port).with_context(no_address)
 }
 
 /// vLLM empties its caches only for who says that he develops.
