@@ -10,6 +10,8 @@ mod filter;
 mod pareto;
 mod relation;
 
+use std::str::FromStr;
+
 use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_pyjson::{literal, repr};
@@ -110,6 +112,12 @@ fn group(row: &JsonObject, keys: &[String]) -> Result<Group, RecordsError> {
         Ok((key.clone(), shown(value)))
     };
     keys.iter().map(pair).collect()
+}
+
+/// All statements of a list that is parted by commas.
+fn listed<S: FromStr>(statements: &str) -> Result<Vec<S>, S::Err> {
+    let parts = statements.split(',').filter(|_| !statements.is_empty());
+    parts.map(str::parse).collect()
 }
 
 /// A value as Python's `str` shows it.

@@ -31,8 +31,7 @@ impl FromStr for Binner {
 impl Binner {
     /// All statements of a list that is parted by commas.
     pub fn list(statements: &str) -> Result<Vec<Self>, RecordsError> {
-        let parts = statements.split(',').filter(|_| !statements.is_empty());
-        parts.map(str::parse).collect()
+        super::listed(statements)
     }
 
     /// The same rows with their values put together.

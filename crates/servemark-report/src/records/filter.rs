@@ -58,8 +58,7 @@ impl FromStr for Filter {
 impl Filter {
     /// All statements of a list that is parted by commas.
     pub fn list(statements: &str) -> Result<Vec<Self>, RecordsError> {
-        let parts = statements.split(',').filter(|_| !statements.is_empty());
-        parts.map(str::parse).collect()
+        super::listed(statements)
     }
 
     /// The rows that stay.
