@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use servemark::core::RunLog;
-use servemark::{ExitCode, RunContext, Scores, execute, offline_latency, offline_throughput};
+use servemark::{ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput};
 use servemark_cli::Parsed;
 use servemark_cli::vllm::{Offline, Told};
 
@@ -19,7 +18,7 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     }
     let plan = &offline.run.plan;
     let run = execute(plan, &context)?;
-    let (text, document) = told(&run.log, offline.told)?;
+    let (text, document) = told(&run, offline.told)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
     serve::show(&scores)?;
@@ -41,14 +40,14 @@ fn warm(warm_up: &Parsed, context: &RunContext) -> anyhow::Result<()> {
 }
 
 /// vLLM's text and its document.
-fn told(log: &RunLog, told: Told) -> anyhow::Result<(String, String)> {
+fn told(run: &Run, told: Told) -> anyhow::Result<(String, String)> {
     match told {
         Told::Throughput => {
-            let throughput = offline_throughput(log);
+            let throughput = offline_throughput(run);
             Ok((throughput.to_string(), throughput.to_json()))
         }
         Told::Latency(size) => {
-            let latency = offline_latency(log, size);
+            let latency = offline_latency(&run.log, size);
             ensure!(!latency.seconds.is_empty(), "in every batch a request failed");
             Ok((latency.to_string(), latency.to_json()))
         }

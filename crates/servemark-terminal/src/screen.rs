@@ -96,6 +96,13 @@ pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{}", line.trim_end());
 }
 
+/// What is written, as text: it goes to standard output or to a file.
+pub(crate) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<String> {
+    let mut out = Vec::new();
+    write(&mut out)?;
+    Ok(String::from_utf8(out)?)
+}
+
 /// Text for standard output.
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());

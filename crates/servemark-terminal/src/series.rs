@@ -17,10 +17,9 @@ pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
     for run in servemark::Sweep::open(&series.runs, None, &context)? {
         let PointRun { point, run, .. } = run?;
-        let scores = Scores::of(&run.log, &point.plan.scoring);
+        let scores = Scores::of_run(&run, &point.plan.scoring);
         serve::show(&scores)?;
-        let code = serve::keep(&run, &scores, &point.plan.output)?;
-        worst = if code as u8 > worst as u8 { code } else { worst };
+        worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
     }
     screen::print(&table(&series.purpose, &done)?);
@@ -42,16 +41,14 @@ fn percentiles(purpose: &Purpose) -> &[f64] {
 }
 
 fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
-    let mut out = Vec::new();
-    match purpose {
+    screen::text(|out| match purpose {
         Purpose::Sweep { setting, percentiles } => {
             let runs: Vec<_> =
                 done.iter().map(|(name, metrics)| SweptRun::new(name, metrics)).collect();
-            write_swept(setting, &runs, percentiles, &mut out)?;
+            write_swept(setting, &runs, percentiles, out)
         }
-        _ => write_several(&several(done), &mut out)?,
-    }
-    Ok(String::from_utf8(out)?)
+        _ => write_several(&several(done), out),
+    })
 }
 
 /// Of a sweep each run's numbers, of the same runs how far they lie apart.

@@ -51,9 +51,7 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
 }
 
 fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
-    let mut out = Vec::new();
-    outcome.write(format, &mut out)?;
-    Ok(String::from_utf8(out)?)
+    screen::text(|out| outcome.write(format, out))
 }
 
 /// The runs that there were: Ctrl-C ends the run and the sweep.
@@ -62,8 +60,7 @@ fn runs(points: &[Parsed]) -> anyhow::Result<(Vec<Run>, ExitCode)> {
     let Some(context) = serve::prepare(&points[0])? else { return Ok((all, worst)) };
     for done in servemark::Sweep::open(&spec(points), None, &context)? {
         let PointRun { point: Point { plan, .. }, run, .. } = done?;
-        let code = serve::keep(&run, &Scores::of_run(&run, &plan.scoring), &plan.output)?;
-        worst = if code as u8 > worst as u8 { code } else { worst };
+        worst = worst.max(serve::keep(&run, &Scores::of_run(&run, &plan.scoring), &plan.output)?);
         all.push(run);
     }
     Ok((all, worst))
@@ -82,7 +79,5 @@ fn settings(plan: &BenchPlan) -> Vec<(String, Value)> {
 }
 
 fn grid(runs: &[Run], format: GridFormat) -> anyhow::Result<String> {
-    let mut out = Vec::new();
-    write_runs(runs, format, &mut out)?;
-    Ok(String::from_utf8(out)?)
+    screen::text(|out| write_runs(runs, format, out))
 }

@@ -92,8 +92,9 @@ impl ExecuteError {
     }
 }
 
-/// What the programs' exit codes mean. They are public: scripts may rely on them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// What the programs' exit codes mean. They are public: scripts may rely on them. Of several runs'
+/// codes the largest is told.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum ExitCode {
     /// The run came to its end.

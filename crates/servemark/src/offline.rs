@@ -3,13 +3,15 @@
 use std::num::NonZeroUsize;
 
 use servemark_core::{RequestRecord, RunLog, Stamp};
-use servemark_metrics::{Audit, MetricPolicy, Metrics};
+use servemark_metrics::{MetricPolicy, Metrics};
 use servemark_report::{OfflineLatency, OfflineThroughput, Report};
 
+use crate::Run;
+
 /// How many requests and tokens there were a second.
-pub fn offline_throughput(log: &RunLog) -> OfflineThroughput {
-    let metrics = Metrics::score(log, &MetricPolicy::vllm());
-    OfflineThroughput::of(&Report::new(log, &metrics, &Audit::of(log)))
+pub fn offline_throughput(run: &Run) -> OfflineThroughput {
+    let metrics = Metrics::score(&run.log, &MetricPolicy::vllm());
+    OfflineThroughput::of(&Report::new(&run.log, &metrics, &run.audit))
 }
 
 /// How long each batch took of a run that went in waves of this size. One in which a request failed

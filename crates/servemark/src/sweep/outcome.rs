@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde_json::Value;
-use servemark_metrics::{Audit, MetricPolicy, Metrics};
+use servemark_metrics::{Audit, Metrics};
+use servemark_plan::Layout;
 use servemark_report::{GridFormat, SweepReport, SweepRow};
 
 use super::PointRun;
@@ -41,12 +42,9 @@ impl PointScore {
     pub(super) fn of(done: PointRun) -> Self {
         let PointRun { point, run, .. } = done;
         let scoring = &point.plan.scoring;
-        let policy = MetricPolicy::native()
-            .with_slos(scoring.slos.iter().copied())
-            .with_sample_budget(scoring.sample_budget);
         let scores = Scores::of_run(&run, scoring);
         Self {
-            metrics: Metrics::score(&run.log, &policy),
+            metrics: scores.metrics(Layout::Native).clone(),
             audit: scores.audit().clone(),
             exit_code: scores.exit_code(),
             name: point.name,
@@ -69,7 +67,7 @@ impl SweepOutcome {
     /// The worst of the points' exit codes.
     pub fn exit_code(&self) -> ExitCode {
         let codes = self.points.iter().map(|point| point.exit_code);
-        codes.max_by_key(|code| *code as u8).unwrap_or(ExitCode::Ok)
+        codes.max().unwrap_or(ExitCode::Ok)
     }
 
     /// Writes one row for each point, and plots where the format has them.
