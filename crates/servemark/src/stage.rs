@@ -66,7 +66,7 @@ impl Stage<'_> {
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
         self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
         let before = self.server.counters(self.plan).await;
-        let probes = self.probe(journal, clock)?;
+        let probes = self.probe(journal, &transport, clock)?;
         let measured = self.measure(&runner, &transport, clock).await;
         let ended = clock.now();
         self.finish(probes);
@@ -84,10 +84,11 @@ impl Stage<'_> {
     fn probe(
         &self,
         journal: &Journal,
+        transport: &Transport,
         clock: MonotonicClock,
     ) -> Result<Option<Probes>, ExecuteError> {
         let Some(rate) = self.plan.load.probes else { return Ok(None) };
-        let transport = self.transport(clock).map_err(ExecuteError::Target)?;
+        let transport = Arc::new(transport.for_shard());
         let (sample, observer) = (self.load.probe(), journal.observer());
         let probe = Probe { rate, sample, transport, observer };
         Probes::start(probe, clock).map(Some).map_err(ExecuteError::Machine)

@@ -190,7 +190,8 @@ impl ThroughputArgs {
     /// The same run for other prompts, and fewer.
     fn warm_up(&self, run: Vec<String>, seed: u32) -> Result<Option<Vec<String>>, CliError> {
         let requests: usize = at_least("--num-warmups", 0, self.num_warmups)?;
-        let other = [format!("--seed={}", seed + 1), format!("--num-prompts={requests}")];
+        let seed = u64::from(seed) + 1;
+        let other = [format!("--seed={seed}"), format!("--num-prompts={requests}")];
         Ok((requests > 0).then(|| run.into_iter().chain(other).collect()))
     }
 
