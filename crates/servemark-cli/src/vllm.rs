@@ -171,7 +171,7 @@ fn understand(
     given: &Given,
     environment: &Environment,
 ) -> Result<Parsed, CliError> {
-    refusal::check(args, given)?;
+    refusal::check(args)?;
     let mut warnings = Vec::new();
     scope::check(args, given, &mut warnings)?;
     let credentials = server::credentials(&args.target, environment)?;

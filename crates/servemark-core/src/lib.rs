@@ -50,5 +50,5 @@ pub use run_log::{
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};
-pub use tokenizer::{SpecialTokens, Tokenizer, TokenizerError};
+pub use tokenizer::{NoTokenizer, SpecialTokens, Tokenizer, TokenizerError};
 pub use transport::Transport;

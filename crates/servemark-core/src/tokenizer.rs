@@ -72,6 +72,51 @@ pub trait Tokenizer: Send + Sync {
     }
 }
 
+/// What stands in for a tokenizer where a run does without one: it reads and writes no text, and
+/// any text counts for one token, as to vLLM's client.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTokenizer;
+
+impl Tokenizer for NoTokenizer {
+    fn encode(&self, text: &str, _special: SpecialTokens) -> Result<Vec<u32>, TokenizerError> {
+        Err(TokenizerError::Encode { bytes: text.len(), reason: NONE.to_owned() })
+    }
+
+    fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
+        Err(TokenizerError::Decode { count: ids.len(), reason: NONE.to_owned() })
+    }
+
+    fn vocab_size(&self) -> u32 {
+        0
+    }
+
+    fn token_ids(&self) -> &[u32] {
+        &[]
+    }
+
+    fn special_tokens_added(&self) -> u32 {
+        0
+    }
+
+    fn bos_token(&self) -> Option<&str> {
+        None
+    }
+
+    fn render_chat(
+        &self,
+        _messages: &[JsonObject],
+        _arguments: &JsonObject,
+    ) -> Result<String, TokenizerError> {
+        self.decode(&[])
+    }
+
+    fn count(&self, _text: &str, _special: SpecialTokens) -> Result<u32, TokenizerError> {
+        Ok(1)
+    }
+}
+
+const NONE: &str = "the run does without a tokenizer";
+
 /// Whether the model's special tokens are put around a text. Closed: a text is wrapped or it is not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SpecialTokens {

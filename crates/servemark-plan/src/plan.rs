@@ -49,8 +49,8 @@ pub struct ModelSpec {
     /// Where the tokenizer is; where none is given, what the server says of itself, else the
     /// model's name.
     pub tokenizer: Option<TokenizerSpec>,
-    /// Whether the run does without a tokenizer. Prompts are token ids then, and outputs are
-    /// counted by the server alone.
+    /// Whether the run does without a tokenizer. Prompts are token ids then, or texts that count for
+    /// one token each, and outputs are counted by the server alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub untokenized: bool,
 }

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use servemark_client::ServedModel;
-use servemark_core::{Tokenizer, TokenizerError};
+use servemark_core::{NoTokenizer, Tokenizer, TokenizerError};
 use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
 
 use crate::audience::News;
 use crate::server::Server;
-use crate::untokenized::NoTokenizer;
 use crate::{ExecuteError, RunContext};
 
 /// The names that a run goes by.

@@ -112,7 +112,6 @@ mod server;
 mod stage;
 mod stop_key;
 mod sweep;
-mod untokenized;
 mod vllm_files;
 
 pub use audience::{Audience, Live, News, Profiler, Switch};

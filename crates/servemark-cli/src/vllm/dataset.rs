@@ -144,6 +144,11 @@ fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     spec.output = custom_output(args)?;
     spec.template_arguments = template_arguments(&args.dataset)?;
     spec.prompt_format = prompt_format(&args.dataset);
+    // Without a tokenizer vLLM sends rows as they are, and asks for one token whatever was said.
+    if args.target.skip_tokenizer_init {
+        spec.prompt_format = PromptFormat::Raw;
+        spec.output = CustomOutput::Fixed(1);
+    }
     Ok(spec)
 }
 

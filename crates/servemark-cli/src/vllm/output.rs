@@ -19,19 +19,19 @@ use crate::python;
 pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.run.scoring(Layout::Vllm)?;
     scoring.slos = slos(&args.output)?;
-    scoring.vllm = options(&args.output)?;
+    scoring.vllm = options(args)?;
     scoring.plateau = plateau(&args.extras)?;
     Ok(scoring)
 }
 
 /// What the table and the result tell; an empty list of metrics is none, as with vLLM.
-fn options(args: &OutputArgs) -> Result<VllmOptions, CliError> {
-    let options = VllmOptions::default().with_percentiles(percentiles(args)?);
-    let metrics = args.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
-    Ok(match metrics {
-        Some(metrics) => options.with_metrics(metrics.split(',')),
-        None => options,
-    })
+fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
+    let metrics = args.output.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
+    let mut options = VllmOptions::default().with_percentiles(percentiles(&args.output)?);
+    if let Some(metrics) = metrics {
+        options = options.with_metrics(metrics.split(','));
+    }
+    Ok(if args.target.skip_tokenizer_init { options.without_tokens() } else { options })
 }
 
 fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {

@@ -2,24 +2,18 @@
 //! between flags.
 
 use super::args::VllmArgs;
-use crate::argparse::Given;
 use crate::error::CliError;
 
 /// What is not built by name, then vLLM's rules.
-pub(super) fn check(args: &VllmArgs, given: &Given) -> Result<(), CliError> {
-    if let Some(flag) = NOT_BUILT.iter().find(|flag| given.asks(flag)) {
-        return Err(CliError::not_built(*flag));
-    }
+pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     let mode = args.target.tokenizer_mode.as_str();
     if !["auto", "hf"].contains(&mode) {
         return Err(CliError::not_built(format!("--tokenizer-mode {mode}")));
     }
     check_dataset(args)?;
+    check_untokenized(args)?;
     check_timing(args)
 }
-
-/// Flags of which nothing is built.
-const NOT_BUILT: &[&str] = &["--skip-tokenizer-init"];
 
 fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
     let (name, path) = (args.dataset.dataset_name.as_str(), &args.dataset.dataset_path);
@@ -34,6 +28,22 @@ fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
 
 /// Data sets that read no file.
 const DRAWN: [&str; 4] = ["random", "random-mm", "random-rerank", "prefix_repetition"];
+
+/// vLLM refuses the other data sets without a tokenizer, and leaves recordings out.
+fn check_untokenized(args: &VllmArgs) -> Result<(), CliError> {
+    let name = args.dataset.dataset_name.as_str();
+    if !args.target.skip_tokenizer_init || AS_THEY_ARE.contains(&name) {
+        return Ok(());
+    }
+    Err(CliError::Peer(format!(
+        "Tokenizer must be initialized for the '{name}' dataset: leave --skip-tokenizer-init out; \
+         {} do without",
+        AS_THEY_ARE.join(" and ")
+    )))
+}
+
+/// Data sets whose rows may be sent as they are.
+const AS_THEY_ARE: [&str; 2] = ["custom", "custom_image"];
 
 fn check_timing(args: &VllmArgs) -> Result<(), CliError> {
     let is_trace = args.dataset.dataset_name == "timed_trace";

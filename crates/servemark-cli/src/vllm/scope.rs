@@ -21,8 +21,15 @@ pub(super) fn check(
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     own::check(given)?;
-    check_scopes(SCOPES, given, |in_use| in_use(args), warnings)
+    check_scopes(SCOPES, given, |in_use| in_use(args), warnings)?;
+    if args.target.skip_tokenizer_init && draws_from(args, &["custom"]) && generates(args) {
+        warnings.push(ONE_TOKEN.to_owned());
+    }
+    Ok(())
 }
+
+const ONE_TOKEN: &str = "--skip-tokenizer-init: every request asks for one token of output, \
+                         whatever is said of lengths, as vLLM's client has it";
 
 fn draws_from(args: &VllmArgs, names: &[&str]) -> bool {
     names.contains(&args.dataset.dataset_name.as_str())
@@ -185,6 +192,12 @@ const SCOPES: &[Scope<InUse>] = &[
         flags: &["--enable-multimodal-chat"],
         in_use: |args| draws_from(args, &SHOWING),
         when: "with this data set, which shows nothing",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--chat-template-kwargs", "--tokenizer", "--tokenizer-mode"],
+        in_use: |args| !args.target.skip_tokenizer_init,
+        when: "with --skip-tokenizer-init",
         owner: Owner::Peer,
     },
     Scope {

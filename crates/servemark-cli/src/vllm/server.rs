@@ -35,11 +35,12 @@ fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
 
 /// The model's names and its tokenizer; a simulator's own model is known without asking it.
 pub(super) fn model(args: &VllmArgs) -> ModelSpec {
-    let TargetArgs { model, served_model_name, tokenizer, .. } = &args.target;
+    let TargetArgs { model, served_model_name, tokenizer, skip_tokenizer_init, .. } = &args.target;
     let mut spec = ModelSpec::default();
     spec.name = simulator(args).map(|simulator| simulator.model).or_else(|| model.clone());
     spec.served_name.clone_from(served_model_name);
     spec.tokenizer = tokenizer.as_ref().map(TokenizerSpec::new);
+    spec.untokenized = *skip_tokenizer_init;
     spec
 }
 

@@ -168,7 +168,36 @@ fn rules_between_flags_are_vllms_in_its_words() {
 #[test]
 fn what_is_not_built_is_named() {
     refuses("--tokenizer-mode mistral", "--tokenizer-mode mistral is not built yet");
-    refuses("--skip-tokenizer-init", "--skip-tokenizer-init is not built yet");
+}
+
+#[test]
+fn without_a_tokenizer_rows_are_sent_as_they_are() {
+    let line = "--skip-tokenizer-init --dataset-name custom --dataset-path a.jsonl --output-len 9";
+    says(
+        line,
+        &[
+            ("/model/untokenized", json!(true)),
+            ("/workload/dataset/output", json!({"fixed": 1})),
+            ("/workload/dataset/prompt_format", json!("raw")),
+            ("/scoring/vllm/tells_tokens", json!(false)),
+        ],
+    );
+    let one_token = "--skip-tokenizer-init: every request asks for one token of output, whatever \
+                     is said of lengths, as vLLM's client has it";
+    warns(line, &[one_token]);
+    warns(&format!("{line} --backend openai-embeddings"), &[]);
+    says(&line.replace("custom", "custom_image"), &[("/workload/dataset/output_tokens", json!(9))]);
+    let tokenizer = "--tokenizer has no effect with --skip-tokenizer-init";
+    warns(&format!("{line} --tokenizer gpt2"), &[tokenizer, one_token]);
+    for name in ["random", "sharegpt", "custom_audio", "hf"] {
+        refuses(
+            &format!("--skip-tokenizer-init --dataset-name {name}"),
+            &format!(
+                "Tokenizer must be initialized for the '{name}' dataset: leave \
+                 --skip-tokenizer-init out; custom and custom_image do without"
+            ),
+        );
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod vllm_media;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use servemark_core::{DatasetError, DrawContext, NoProgress, Prompt};
+use servemark_core::{DatasetError, DrawContext, NoProgress, Prompt, Tokenizer};
 use servemark_datasets::{DatasetSpec, Draw};
 use servemark_rng::RandomState;
 use servemark_tokenizer::HfTokenizer;
@@ -52,7 +52,7 @@ fn text(prompt: &Prompt) -> String {
 fn draw(
     spec: &DatasetSpec,
     count: usize,
-    tokenizer: &HfTokenizer,
+    tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
 ) -> Result<Draw, DatasetError> {
     spec.draw(count, &mut DrawContext::new(tokenizer, random, &NoProgress))

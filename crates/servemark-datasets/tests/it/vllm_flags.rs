@@ -37,6 +37,10 @@ impl Flags {
         self.argv.iter().any(|word| word == flag)
     }
 
+    pub(crate) fn does_without_tokenizer(&self) -> bool {
+        self.has("--skip-tokenizer-init")
+    }
+
     pub(crate) fn spec(&self) -> Result<DatasetSpec, SpecError> {
         let mut spec = VllmSpec::new(self.data()?);
         spec.seed = u32::try_from(self.seed()).unwrap_or_default();
@@ -205,6 +209,10 @@ impl Flags {
                 let subset = "qualitative".to_owned();
                 let output = self.number("--speed-bench-output-len").unwrap_or(4096);
                 (CustomLayout::SpeedBench { subset, category }, output)
+            }
+            _ if self.does_without_tokenizer() => {
+                spec.prompt_format = PromptFormat::Raw;
+                (CustomLayout::Prompts, 1)
             }
             _ => {
                 let given = self.number("--output-len");

@@ -133,7 +133,9 @@ fn header(facts: &RunFacts, date: String) -> Entries {
     };
     result.fill("date", date);
     result.fill("model_id", model_id(facts));
-    result.fill("tokenizer_id", facts.tokenizer.as_str());
+    if !facts.tokenizer.is_empty() {
+        result.fill("tokenizer_id", facts.tokenizer.as_str());
+    }
     result
 }
 

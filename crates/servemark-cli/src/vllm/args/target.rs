@@ -50,7 +50,7 @@ pub(in crate::vllm) struct TargetArgs {
     /// Let code that comes with a model or a data set run: no effect, nothing of it ever runs here
     #[arg(long)]
     pub(in crate::vllm) trust_remote_code: bool,
-    /// Do without a tokenizer
+    /// Do without a tokenizer: for rows of custom and custom_image, which are sent as they are
     #[arg(long)]
     pub(in crate::vllm) skip_tokenizer_init: bool,
 }
