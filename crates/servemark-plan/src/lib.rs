@@ -8,12 +8,14 @@
 mod error;
 mod output;
 mod plan;
+mod search;
 mod server;
 mod sweep;
 
 pub use error::PlanError;
 pub use output::{Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
+pub use search::{Bracket, Grain, SearchError, SearchRange, largest, peak};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use sweep::{
     Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,

@@ -1,0 +1,23 @@
+//! Why a search cannot be.
+
+use thiserror::Error;
+
+/// Why a search cannot be.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// Bounds between which nothing lies.
+    #[error("a search needs bounds above zero, the smaller one first, not {lower} and {upper}")]
+    Bounds {
+        /// The lower one.
+        lower: f64,
+        /// The upper one.
+        upper: f64,
+    },
+    /// A precision that cannot be reached, or that everything has.
+    #[error("the precision must lie between 0 and 1, not {share}")]
+    Precision {
+        /// What was asked for.
+        share: f64,
+    },
+}
