@@ -63,6 +63,8 @@ impl OpenAiDecoder {
             if chunk.is_output_alone() {
                 self.template.learn(json, &output.text, place);
             }
+        } else if chunk.has_choices() {
+            out.silent_event();
         }
         chunk
             .finish_reasons()

@@ -72,6 +72,9 @@ impl<D: Decoder> Answer<D> {
             let message = "the server answered 200 with an empty body";
             return Err(RequestError::new(ErrorKind::Empty, message));
         }
+        if matches!(self.shape, Shape::Document(_)) {
+            recorder.document();
+        }
         let out = &mut recorder.at(self.last);
         match &mut self.shape {
             Shape::Stream(parser) if flow == Flow::Continue => {

@@ -159,6 +159,8 @@ pub trait Sink {
     fn usage(&mut self, usage: Usage);
     /// Why the server stopped.
     fn finish_reason(&mut self, reason: &str);
+    /// An event of the answer that brings no output. Whoever has no use for it leaves this out.
+    fn silent_event(&mut self) {}
     /// The name of the storage in which cached prompt tokens were. Whoever has no use for it leaves
     /// this out.
     fn cache_storage(&mut self, name: &str) {

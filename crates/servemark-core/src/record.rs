@@ -49,9 +49,16 @@ pub struct RequestRecord {
     /// How many bytes of its body arrived, without HTTP's framing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub received_bytes: u64,
+    /// Whether its answer was one document and no stream of events.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_document: bool,
     /// Every piece of output with its arrival.
     #[serde(default)]
     pub deltas: DeltaLog,
+    /// How many events after the first piece brought no output: a step whose text the server holds
+    /// back, or the last one with its reason to stop. Counts alone are no event of the answer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub silent_events: u32,
     /// When the last byte of the response's body arrived, or when it failed.
     pub ended: Stamp,
     /// For how many microseconds the last bytes of its body had arrived when the client saw them;

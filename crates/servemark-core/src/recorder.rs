@@ -51,7 +51,9 @@ impl Recorder {
                 first_byte: None,
                 reads: 0,
                 received_bytes: 0,
+                is_document: false,
                 deltas: DeltaLog::default(),
+                silent_events: 0,
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,
@@ -115,6 +117,11 @@ impl Recorder {
         self.reading.received_bytes += bytes as u64;
         self.reading.end_lag_us = arrival.lag_us();
         self.reading.read(arrival.at());
+    }
+
+    /// Its answer is one document.
+    pub fn document(&mut self) {
+        self.record.is_document = true;
     }
 
     /// What the kernel knows of its connection.
@@ -209,6 +216,10 @@ impl Sink for Stamped<'_> {
         self.recorder.finish_reason = Some(reason.to_owned());
     }
 
+    fn silent_event(&mut self) {
+        self.recorder.record.silent_events += u32::from(self.recorder.pieces() > 0);
+    }
+
     fn cache_storage(&mut self, name: &str) {
         let known = &mut self.recorder.record.cache_storage;
         if known.as_deref() != Some(name) {
@@ -265,6 +276,19 @@ mod tests {
         let record = recorder.finish(Err(error), at(99));
         assert_eq!((record.ended, record.text.as_str()), (at(99), "é"));
         assert_eq!(record.pieces().map(|(_, text)| text).collect::<String>(), "é");
+    }
+
+    #[test]
+    fn events_without_output_count_from_the_first_piece_on() {
+        let mut recorder = recorder();
+        let mut sink = recorder.at(at(12));
+        sink.silent_event();
+        sink.delta(Delta::content("a"));
+        sink.silent_event();
+        sink.silent_event();
+        recorder.document();
+        let record = recorder.finish(Ok(Finish::default()), at(20));
+        assert_eq!((record.silent_events, record.is_document), (2, true));
     }
 
     #[test]

@@ -11,6 +11,10 @@ pub(crate) struct Events<'a> {
     pieces: PieceCountsIter<'a>,
     rule: OutputEvents,
     text_seen: bool,
+    /// One without output that comes before them.
+    before: Option<Stamp>,
+    /// Those without output that come after them, and when.
+    after: (u32, Stamp),
 }
 
 /// A piece of output that a policy counts.
@@ -28,7 +32,23 @@ impl<'a> Events<'a> {
         rule: OutputEvents,
     ) -> Self {
         let pieces = counted.map(|counted| counted.pieces.iter()).unwrap_or_default();
-        Self { rows: record.deltas.rows(), pieces, rule, text_seen: false }
+        let is_every = rule == OutputEvents::Every && !record.is_document;
+        let silent = if is_every { record.silent_events } else { 0 };
+        Self {
+            rows: record.deltas.rows(),
+            pieces,
+            rule,
+            text_seen: false,
+            before: record.first_byte.filter(|_| is_every).filter(|at| is_first(*at, record)),
+            after: (silent, record.ended),
+        }
+    }
+
+    /// The next one that has no output and comes after all that have.
+    fn silent(&mut self) -> Option<Event> {
+        let (left, at) = &mut self.after;
+        *left = left.checked_sub(1)?;
+        Some(Event::silent(*at))
     }
 }
 
@@ -36,13 +56,18 @@ impl Iterator for Events<'_> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
+        if let Some(at) = self.before.take() {
+            return Some(Event::silent(at));
+        }
         loop {
-            let row = self.rows.next()?;
+            let Some(row) = self.rows.next() else { return self.silent() };
             let piece = self.pieces.next();
             let is_text = row.bytes > 0 && row.kind != DeltaKind::ToolCall;
             self.text_seen |= is_text;
             let counts = match self.rule {
-                OutputEvents::Any => row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0),
+                OutputEvents::Any | OutputEvents::Every => {
+                    row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0)
+                }
                 OutputEvents::SinceFirstText => self.text_seen,
                 OutputEvents::Text => is_text,
             };
@@ -54,6 +79,10 @@ impl Iterator for Events<'_> {
 }
 
 impl Event {
+    fn silent(at: Stamp) -> Self {
+        Self { at, wire: None, piece: None }
+    }
+
     /// How many tokens it is by a rule that splits gaps.
     pub(crate) fn tokens(&self, rule: ItlRule) -> usize {
         let counted = match rule {
@@ -64,6 +93,11 @@ impl Event {
         };
         counted.map_or(1, |tokens| (tokens as usize).min(MOST_TOKENS_IN_A_PIECE))
     }
+}
+
+/// Whether something arrived before the first piece.
+fn is_first(at: Stamp, record: &RequestRecord) -> bool {
+    record.deltas.first_at().is_none_or(|first| at < first)
 }
 
 /// No engine decodes as many in one step; a server that claims more must not cost our time.

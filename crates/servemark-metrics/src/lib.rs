@@ -10,19 +10,23 @@
 mod audit;
 mod budget;
 mod comparison;
+mod distribution;
 mod error;
 mod events;
 mod failures;
 mod figure;
 mod gaps;
 mod goodput;
+mod handoff;
 mod histogram;
 mod items;
 mod metrics;
 mod peak;
+mod per_request;
 mod plateau;
 mod policy;
 mod probes;
+mod reuse;
 mod score;
 mod server_work;
 mod sessions;
@@ -33,9 +37,11 @@ mod steady_state;
 mod summary;
 mod timeline;
 mod totals;
+mod traces;
 mod truth;
 mod turns;
 mod waits;
+mod workload;
 
 pub use audit::{
     Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
@@ -45,19 +51,22 @@ pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
     Bound, Broken, Change, ChangeInterval, Comparison, Condition, ScoredRun, Worth,
 };
+pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use failures::{FailureGroup, FailureMessage};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
+pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
+pub use per_request::PerRequest;
 pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
-    Counted, DurationRule, EmptySample, EndRule, ItlRule, MetricPolicy, MissingTtft, Origin,
-    OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules, TokenSource,
-    TpotRule,
+    Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
+    Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
+    TokenSource, TpotRule,
 };
 pub use probes::Probes;
 pub use score::RequestScore;
@@ -69,6 +78,8 @@ pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Interval, Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
+pub use traces::{TraceFigures, TurnPlaces};
 pub use truth::{Deviation, TruthComparison};
 pub use turns::{ConversationFigures, TurnFigures};
 pub use waits::{Rates, Waits};
+pub use workload::{Workload, WorkloadPoint, WorkloadRates};

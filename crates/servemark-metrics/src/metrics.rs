@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 use crate::failures::failures;
-use crate::policy::{Counted, DurationRule, EmptySample, MetricPolicy, PeakRule};
+use crate::policy::{Counted, DurationRule, EmptySample, FirstTokensOf, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
     AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, Rates, RequestScore,
@@ -225,9 +225,9 @@ impl Latencies {
     pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
-        let ttft: Vec<f64> = sampled(policy, scores).filter_map(|score| score.ttft_s).collect();
+        let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
         let tpot: Vec<f64> =
-            sampled(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
+            begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
         Self {
             ttft: or_zero(&ttft, policy).with_interval(&ttft),
             tpot: or_zero(&tpot, policy).with_interval(&tpot),
@@ -262,12 +262,22 @@ impl ResponseTimes {
 }
 
 /// The requests whose latencies are in the samples.
-fn sampled<'a>(
+pub(crate) fn sampled<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
     let all = policy.latencies_of == Counted::All;
     scores.iter().filter(move |score| score.success || all)
+}
+
+/// Those of them with a first token that came before the last.
+pub(crate) fn begun<'a>(
+    policy: &MetricPolicy,
+    scores: &'a [RequestScore<'a>],
+) -> impl Iterator<Item = &'a RequestScore<'a>> {
+    let by_stream = policy.first_tokens_of == FirstTokensOf::Streamed;
+    let only_streamed = by_stream && sampled(policy, scores).any(|score| score.streamed);
+    sampled(policy, scores).filter(move |score| score.streamed || !only_streamed)
 }
 
 fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {

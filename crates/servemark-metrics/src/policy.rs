@@ -3,11 +3,17 @@
 //! A policy is a value. Code asks what a field says and never whose policy it is; the route-dependent
 //! definitions of SGLang are three [`StreamRules`] keyed on the path that the run used.
 
+mod evalscope;
+mod rules;
 mod vllm;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
+pub use self::rules::{
+    Counted, DurationRule, EmptySample, FirstTokensOf, ItlRule, MissingTtft, Origin, OutputEvents,
+    PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
+};
 pub use self::vllm::{EndRule, PromptTokenRule};
 use crate::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo};
 
@@ -37,6 +43,9 @@ pub struct MetricPolicy {
     pub prompt_tokens: PromptTokenRule,
     /// Whose latencies are in the samples.
     pub latencies_of: Counted,
+    /// Which of them have a first token and a time per output token.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub first_tokens_of: FirstTokensOf,
     /// Who is in flight, for the mean and the peak concurrency.
     pub in_flight_of: Counted,
     /// What rates are divided by.
@@ -89,6 +98,7 @@ impl MetricPolicy {
             end: EndRule::default(),
             prompt_tokens: PromptTokenRule::default(),
             latencies_of: Counted::Successes,
+            first_tokens_of: FirstTokensOf::default(),
             in_flight_of: Counted::Successes,
             duration: DurationRule::FirstDueToEnd,
             peak: PeakRule::SecondBuckets,
@@ -123,6 +133,7 @@ impl MetricPolicy {
             end: EndRule::default(),
             prompt_tokens: PromptTokenRule::default(),
             latencies_of: Counted::Successes,
+            first_tokens_of: FirstTokensOf::default(),
             in_flight_of: Counted::All,
             duration: DurationRule::FirstDueToEnd,
             peak: PeakRule::Exact,
@@ -183,185 +194,6 @@ impl MetricPolicy {
             _ => &self.others,
         }
     }
-}
-
-/// How a streamed answer is read.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct StreamRules {
-    /// Which pieces are output; the first of them is the first token.
-    pub events: OutputEvents,
-    /// What one inter-token latency is.
-    pub itl: ItlRule,
-    /// What it is instead when the server says that it decodes speculatively.
-    pub speculative_itl: Option<ItlRule>,
-    /// Who is asked for the number of output tokens, the first that knows wins.
-    pub output_tokens: Vec<TokenSource>,
-}
-
-impl StreamRules {
-    fn without_output() -> Self {
-        Self {
-            events: OutputEvents::Any,
-            itl: ItlRule::PerEvent,
-            speculative_itl: None,
-            output_tokens: Vec::new(),
-        }
-    }
-}
-
-/// Which pieces of an answer are output.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum OutputEvents {
-    /// Every piece with text or tokens, of whatever kind.
-    Any,
-    /// Every piece from the first with text of the answer or its reasoning.
-    SinceFirstText,
-    /// Every piece with text of the answer or its reasoning; tool calls are not output.
-    Text,
-}
-
-/// What one inter-token latency is.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ItlRule {
-    /// One per piece: the gap before it.
-    PerEvent,
-    /// One per token. A later piece of k tokens gives k equal parts of its gap; the first piece's
-    /// surplus tokens came with the first token and give zeros. So N tokens have N-1 entries, and
-    /// their sum is the time from the first token to the last. A piece's tokens are counted by the
-    /// wire, else by re-tokenization, else taken as one.
-    PerToken,
-    /// A later piece of k tokens, counted by re-tokenization, gives k equal parts of its gap; a
-    /// piece without tokens gives none and its gap is lost.
-    SplitByPieces,
-    /// A later piece of k tokens, counted by the wire, gives k equal parts of its gap; a piece
-    /// without tokens leaves its gap to the next.
-    SplitByWire,
-}
-
-/// Who is asked for the number of output tokens.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum TokenSource {
-    /// The counts that the wire gives with the pieces.
-    Deltas,
-    /// What was asked for.
-    Requested,
-    /// Our tokenizer, over the text.
-    Retokenized,
-    /// The server's closing count.
-    Usage,
-}
-
-/// What stands for the TTFT of a success without output.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum MissingTtft {
-    /// Nothing: it is not in the sample.
-    Absent,
-    /// Zero.
-    Zero,
-}
-
-/// What the time per output token is made of, for requests of more than one token.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum TpotRule {
-    /// From the first token to the last, over the tokens after the first.
-    FirstToLastToken,
-    /// From the first token to the end of the stream, over the tokens after the first.
-    LatencyAfterFirst,
-}
-
-/// From which instant a latency counts.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Origin {
-    /// When it was due: response time, the client's own queue included.
-    Scheduled,
-    /// When it was sent: service time.
-    Sent,
-}
-
-/// Which requests count.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Counted {
-    /// Every request that was sent.
-    All,
-    /// Those that ended well.
-    Successes,
-}
-
-/// What rates are divided by.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum DurationRule {
-    /// From when the load began to when the last request was done. The first may be due later.
-    BeganToEnd,
-    /// From when the first request was due to when the last was done.
-    FirstDueToEnd,
-    /// From when the first request was sent to when the last was done.
-    FirstSentToEnd,
-}
-
-/// How peaks are found.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PeakRule {
-    /// By a sweep over every start and end, and the fullest second wherever it begins.
-    Exact,
-    /// By seconds counted from the first start: requests that touch the same second count as
-    /// concurrent.
-    SecondBuckets,
-}
-
-/// How a percentile is read off a sorted sample.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum PercentileRule {
-    /// `NumPy`'s default: linear between the two neighbours of rank q(n-1).
-    Linear,
-    /// The smallest value that a share of q of the sample does not exceed.
-    NearestRank,
-}
-
-/// How many samples a percentile needs.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SampleSize {
-    /// One.
-    Any,
-    /// As many as make one of them lie beyond it: 10 for p90, 100 for p99, 1000 for p99.9. Below
-    /// that the number would be an interpolation towards the maximum.
-    Resolving,
-}
-
-/// What an empty sample shows.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum EmptySample {
-    /// Nothing.
-    Absent,
-    /// Zeros.
-    Zero,
-    /// Zeros, except for the E2E latency, which is absent: a server that answered nothing did not
-    /// answer in no time.
-    ZeroButE2el,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -8,7 +8,7 @@ use servemark_core::{Planned, RequestKey, RequestRecord, Retokenized, RunLog, St
 use crate::events::Events;
 use crate::gaps::{Gaps, GapsIter};
 use crate::policy::{
-    EndRule, MetricPolicy, MissingTtft, Origin, StreamRules, TokenSource, TpotRule,
+    EndRule, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules, TokenSource, TpotRule,
 };
 
 /// One request as a policy reads it. Times are in seconds.
@@ -21,6 +21,8 @@ pub struct RequestScore<'a> {
     pub turn: u32,
     /// Whether it ended well.
     pub success: bool,
+    /// Whether its answer was a stream of events.
+    pub streamed: bool,
     /// From when it was due to the instant from which its latencies count.
     pub waited_s: f64,
     /// That instant, since the run's clock started.
@@ -36,6 +38,8 @@ pub struct RequestScore<'a> {
     pub speculative_itl_s: Option<Gaps<'a>>,
     /// From its first token to its last.
     pub decode_s: f64,
+    /// How many events there were from its first token on, those without output included.
+    pub steps: u64,
     /// Its output tokens, and who counted them.
     pub output_tokens: Option<(u64, TokenSource)>,
     /// The same by our tokenizer, if it was asked.
@@ -71,10 +75,14 @@ impl<'a> RequestScore<'a> {
 
     /// The time per output token; nothing for a request of one token, or of an unknown number.
     pub(crate) fn tpot_s(&self, rule: TpotRule) -> Option<f64> {
-        let (tokens, _) = self.output_tokens.filter(|&(tokens, _)| tokens > 1)?;
+        let Some((tokens, _)) = self.output_tokens.filter(|&(tokens, _)| tokens > 1) else {
+            return (rule == TpotRule::LatencyAfterFirstElseZero).then_some(0.0);
+        };
         let decoding = match rule {
             TpotRule::FirstToLastToken => self.decode_s,
-            TpotRule::LatencyAfterFirst => self.latency_s - self.ttft_s?,
+            TpotRule::LatencyAfterFirst | TpotRule::LatencyAfterFirstElseZero => {
+                self.latency_s - self.ttft_s?
+            }
         };
         Some(decoding / (tokens - 1) as f64)
     }
@@ -126,24 +134,34 @@ impl<'a, 'p> Reader<'a, 'p> {
         let events = Events::of(record, counted, self.rules.events);
         let mut times = events.clone().map(|event| event.at);
         let first = times.next();
-        let last = times.last().or(first);
+        let (later, last) = times.fold((0, first), |(later, _), at| (later + 1, Some(at)));
         let origin = self.origin(record);
         let speculative = self.rules.speculative_itl.filter(|_| self.speculative);
         RequestScore {
             index: record.index,
             turn: record.turn,
             success: record.is_success(),
+            streamed: !record.is_document,
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
             ttft_s: self.ttft(first, origin),
             latency_s: seconds_between(origin, self.end(record, last)),
             speculative_itl_s: speculative.map(|rule| Gaps::between(events.clone(), rule)),
             itl_s: Gaps::between(events, self.rules.itl),
+            steps: first.map_or(0, |_| 1 + later + self.silent_steps(record)),
             decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
             output_tokens: self.output_tokens(record, counted),
             retokenized_tokens: counted.map(|counted| counted.tokens),
             prompt_tokens: prompt_tokens(record),
             planned: record.planned,
+        }
+    }
+
+    /// Events without output, where they are not among those that the policy counts.
+    fn silent_steps(&self, record: &RequestRecord) -> u64 {
+        match self.rules.events {
+            OutputEvents::Every => 0,
+            _ => record.silent_events.into(),
         }
     }
 

@@ -39,6 +39,12 @@ pub fn nearest_rank(sorted: &[f64], percent: f64) -> Option<f64> {
     by_rank::nearest_rank(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
+/// The value of a sorted sample at the whole part of what a share of `percent` of it comes to,
+/// counted from zero.
+pub fn floor_index(sorted: &[f64], percent: f64) -> Option<f64> {
+    by_rank::floor_index(sorted.len(), percent, &mut |rank| sorted[rank])
+}
+
 /// The two-sided 95 % confidence interval of the mean by Student's t, as though the values were
 /// independent draws of one distribution. It needs two values.
 pub fn mean_interval(sample: &[f64]) -> Option<(f64, f64)> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::policy::{MetricPolicy, PercentileRule, SampleSize};
+use crate::policy::{MetricPolicy, SampleSize};
 use crate::statistics::{self, Moments, by_rank, order};
 use crate::{BeyondBudget, Histogram};
 
@@ -185,11 +185,7 @@ impl Percentile {
         value: &mut impl FnMut(usize) -> f64,
     ) -> Self {
         let needed = samples_needed(percent, policy.sample_size);
-        let value = match policy.percentile_rule {
-            PercentileRule::Linear => by_rank::percentile(samples, percent, value),
-            PercentileRule::NearestRank => by_rank::nearest_rank(samples, percent, value),
-        };
-        match value {
+        match policy.percentile_rule.read(samples, percent, value) {
             Some(value) if samples >= needed => {
                 Self::Known { percent, value_ms: milliseconds(value) }
             }
@@ -224,6 +220,7 @@ fn milliseconds(seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PercentileRule;
     use crate::SampleBudget;
 
     fn values(count: usize) -> Vec<f64> {

@@ -104,6 +104,11 @@ impl<'a> Chunk<'a> {
         }))
     }
 
+    /// Whether it is of the answer, and not counts alone.
+    pub(super) fn has_choices(&self) -> bool {
+        self.choices().next().is_some()
+    }
+
     /// Why choices stopped, each with its index.
     pub(super) fn finish_reasons(&self) -> impl Iterator<Item = (u32, &str)> {
         self.choices().filter_map(|choice| Some((choice.index, &*choice.finish_reason.as_ref()?.0)))

@@ -33,6 +33,16 @@ pub(crate) fn nearest_rank(
     value: &mut impl FnMut(usize) -> f64,
 ) -> Option<f64> {
     let last = samples.checked_sub(1)?;
-    let rank = whole((samples as f64 * (percent / 100.0)).ceil());
+    let rank = whole((samples as f64 * percent / 100.0).ceil());
     Some(value(rank.saturating_sub(1).min(last)))
+}
+
+/// The value at the whole part of what a share of `percent` of so many values comes to.
+pub(crate) fn floor_index(
+    samples: usize,
+    percent: f64,
+    value: &mut impl FnMut(usize) -> f64,
+) -> Option<f64> {
+    let last = samples.checked_sub(1)?;
+    Some(value(whole(samples as f64 * percent / 100.0).min(last)))
 }

@@ -4,6 +4,7 @@
 
 mod audit;
 mod comparison;
+mod evalscope;
 mod golden;
 mod peer;
 mod plateau;

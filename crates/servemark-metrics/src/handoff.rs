@@ -1,0 +1,44 @@
+//! The first gap of an answer beside the others: what it costs to hand a request on from the server
+//! that read its prompt to the one that decodes.
+
+use serde::Serialize;
+
+use crate::metrics::sampled;
+use crate::{Distribution, MetricPolicy, RequestScore, statistics};
+
+/// The first gap of an answer beside the others, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Handoff {
+    /// The gaps after the first, all requests in one sample.
+    pub steady_itl_ms: Distribution,
+    /// The first gap.
+    pub latency_ms: Distribution,
+    /// What it is longer than the median of the others; zero where it is shorter.
+    pub overhead_ms: Distribution,
+}
+
+impl Handoff {
+    /// The first gaps of a run's answers.
+    pub fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Self {
+        let requests = || sampled(policy, scores);
+        let steady = requests().flat_map(|score| score.itl_s.iter().skip(1));
+        let first = requests().filter_map(|score| score.itl_s.iter().next());
+        let of = |sample: &mut dyn Iterator<Item = f64>| {
+            Distribution::of(sample.map(|seconds| seconds * 1000.0), policy)
+        };
+        Self {
+            steady_itl_ms: of(&mut { steady }),
+            latency_ms: of(&mut { first }),
+            overhead_ms: of(&mut requests().filter_map(overhead_s)),
+        }
+    }
+}
+
+fn overhead_s(score: &RequestScore<'_>) -> Option<f64> {
+    let mut gaps = score.itl_s.iter();
+    let first = gaps.next()?;
+    let mut others: Vec<f64> = gaps.collect();
+    others.sort_unstable_by(f64::total_cmp);
+    Some((first - statistics::median(&others)?).max(0.0))
+}

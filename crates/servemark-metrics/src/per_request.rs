@@ -1,0 +1,76 @@
+//! What requests are like, one by one: sizes and speeds.
+
+use serde::Serialize;
+
+use crate::metrics::{begun, sampled};
+use crate::{Distribution, MetricPolicy, RequestScore};
+
+/// What requests are like, one by one. A speed is of one request alone: tokens over its latency.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PerRequest {
+    /// End-to-end latency in seconds.
+    pub latency_s: Distribution,
+    /// Prompt tokens.
+    pub input_tokens: Distribution,
+    /// Output tokens.
+    pub output_tokens: Distribution,
+    /// Prompt tokens per second.
+    pub input_per_s: Distribution,
+    /// Output tokens per second.
+    pub output_per_s: Distribution,
+    /// Both.
+    pub total_per_s: Distribution,
+    /// Output tokens per second after the first.
+    pub decode_per_s: Distribution,
+    /// Prompt tokens over the latencies of all requests together: what one client that sends one
+    /// request after the other would see.
+    pub input_per_busy_s: Option<f64>,
+    /// How many tokens a step yields on average, of requests with more of them than steps.
+    pub tokens_per_step: Option<f64>,
+}
+
+impl PerRequest {
+    /// What a run's requests are like by a policy's definitions.
+    pub fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Self {
+        let of = |value: fn(&RequestScore<'_>) -> f64| {
+            Distribution::of(sampled(policy, scores).map(value), policy)
+        };
+        let speed = |tokens: fn(&RequestScore<'_>) -> f64| {
+            let took_time = sampled(policy, scores).filter(|score| score.latency_s > 0.0);
+            Distribution::of(took_time.map(|score| tokens(score) / score.latency_s), policy)
+        };
+        let tpot = begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot));
+        let decode = tpot.filter(|tpot| *tpot > 0.0).map(|tpot| 1.0 / tpot);
+        let busy_s: f64 = sampled(policy, scores).map(|score| score.latency_s).sum();
+        let prompts: f64 = sampled(policy, scores).map(input).sum();
+        let steps =
+            sampled(policy, scores).filter_map(tokens_per_step).filter(|yielded| *yielded > 1.0);
+        Self {
+            latency_s: of(|score| score.latency_s),
+            input_tokens: of(input),
+            output_tokens: of(output),
+            input_per_s: speed(input),
+            output_per_s: speed(output),
+            total_per_s: speed(|score| input(score) + output(score)),
+            decode_per_s: Distribution::of(decode, policy),
+            input_per_busy_s: (busy_s > 0.0).then(|| prompts / busy_s),
+            tokens_per_step: Distribution::of(steps, policy).mean,
+        }
+    }
+}
+
+fn input(score: &RequestScore<'_>) -> f64 {
+    score.prompt_tokens.into()
+}
+
+fn output(score: &RequestScore<'_>) -> f64 {
+    score.output_token_count() as f64
+}
+
+/// Tokens after the first over steps after the first.
+fn tokens_per_step(score: &RequestScore<'_>) -> Option<f64> {
+    let tokens = score.output_token_count().checked_sub(1).filter(|tokens| *tokens > 0)?;
+    let steps = score.steps.checked_sub(1).filter(|steps| *steps > 0)?;
+    Some(tokens as f64 / steps as f64)
+}

@@ -1,0 +1,59 @@
+//! evalscope's definitions, of its first, its seventh and its fourteenth minor version.
+
+use super::{
+    DurationRule, EmptySample, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft, OutputEvents,
+    PercentileRule, PromptTokenRule, StreamRules, TokenSource, TpotRule,
+};
+
+impl MetricPolicy {
+    /// evalscope 1.14.1: the first token is the first output, percentiles are nearest ranks, and
+    /// answers that are not streamed have no part in the times to a first token.
+    pub fn evalscope() -> Self {
+        let per_piece = StreamRules {
+            events: OutputEvents::Any,
+            itl: ItlRule::PerEvent,
+            speculative_itl: None,
+            output_tokens: vec![TokenSource::Usage, TokenSource::Retokenized, TokenSource::Deltas],
+        };
+        Self {
+            name: "evalscope".to_owned(),
+            generate: per_piece.clone(),
+            others: per_piece,
+            missing_ttft: MissingTtft::Zero,
+            tpot: TpotRule::LatencyAfterFirst,
+            prompt_tokens: PromptTokenRule::Server,
+            first_tokens_of: FirstTokensOf::Streamed,
+            duration: DurationRule::FirstSentToEnd,
+            percentiles: vec![1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0],
+            percentile_rule: PercentileRule::NearestRank,
+            empty: EmptySample::Absent,
+            ..Self::sglang()
+        }
+    }
+
+    /// evalscope 1.7.1: the first token is the first event of the answer, a role without any text
+    /// included, requests of one token have a time per output token of zero, and percentiles are
+    /// values at whole indices.
+    pub fn evalscope_1_7() -> Self {
+        let newest = Self::evalscope();
+        let per_event = StreamRules { events: OutputEvents::Every, ..newest.others.clone() };
+        Self {
+            name: "evalscope-1.7".to_owned(),
+            generate: per_event.clone(),
+            others: per_event,
+            tpot: TpotRule::LatencyAfterFirstElseZero,
+            first_tokens_of: FirstTokensOf::All,
+            percentile_rule: PercentileRule::FloorIndex,
+            ..newest
+        }
+    }
+
+    /// evalscope 1.0.2: as 1.7.1, with other percentiles.
+    pub fn evalscope_1_0() -> Self {
+        Self {
+            name: "evalscope-1.0".to_owned(),
+            percentiles: vec![10.0, 25.0, 50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0],
+            ..Self::evalscope_1_7()
+        }
+    }
+}
