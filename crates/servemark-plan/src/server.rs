@@ -30,6 +30,10 @@ pub struct ControlSpec {
     /// not tried without.
     #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
     pub first_request: Option<Duration>,
+    /// How long a greeting is tried until it is answered well, before anything of the data set is
+    /// sent; there is none without. A server that refuses it is not asked again.
+    #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
+    pub greeting: Option<Duration>,
     /// Whether prompts are cut to the length that they are to have by the server's own count of
     /// their tokens, if it counts them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -54,6 +58,7 @@ impl Default for ControlSpec {
         Self {
             ready_timeout: Duration::from_secs(60),
             first_request: None,
+            greeting: None,
             align_prompts: false,
             flush_cache: None,
             settle: Duration::ZERO,

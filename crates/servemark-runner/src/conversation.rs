@@ -24,11 +24,14 @@ pub(crate) struct Conversation<'a> {
 pub(crate) struct SessionRules {
     history: History,
     echo_reasoning: bool,
+    /// Whether it goes on when the time in which requests are sent is over.
+    pub(crate) runs_out: bool,
 }
 
 impl SessionRules {
     pub(crate) fn of(spec: &SessionSpec) -> Self {
-        Self { history: spec.history, echo_reasoning: spec.echo_reasoning }
+        let &SessionSpec { history, echo_reasoning, runs_out, .. } = spec;
+        Self { history, echo_reasoning, runs_out }
     }
 }
 

@@ -28,8 +28,6 @@ pub(crate) struct Flight<T, P> {
     pub(crate) phase: Phase,
     pub(crate) alarm: Rc<Alarm<P>>,
     pub(crate) orders: Orders,
-    /// From when on nothing more is sent, if there is such a time.
-    pub(crate) until: Option<Stamp>,
 }
 
 /// A session that may go.
@@ -58,13 +56,14 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let Departure { index, due, pass: _pass, granted, call } = departure;
         let session = &self.sessions[index];
         let mut conversation = Conversation::of(session, self.orders.sessions);
-        let recorder = Recorder::new(index, self.phase, &session.first, due);
+        let phase = self.orders.phase_of(index, self.phase);
+        let recorder = Recorder::new(index, phase, &session.first, due);
         let mut recorder = recorder.of_turn(0, conversation.follow_ups());
         recorder.granted(granted);
         let mut next = Some(Request { recorder, call });
         let mut outcomes = Vec::with_capacity(session.turns());
         while let Some(Request { mut recorder, call }) = next.take() {
-            let outcome = self.carry(call, &mut recorder).await;
+            let outcome = self.carry(call, phase, &mut recorder).await;
             let record = recorder.finish(outcome, self.alarm.now());
             let turn = conversation.after(&record);
             outcomes.push(self.land(record));
@@ -79,11 +78,12 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     /// A later turn at its due time; none if the run was stopped before, or its time is over.
     async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<Prepared<T>>> {
         let Turn { number, follow_ups, due, adds, asks } = turn;
-        if self.until.is_some_and(|until| due >= until) {
+        let phase = self.orders.phase_of(index, self.phase);
+        if phase == Phase::Measure && self.is_over(due) {
             return None;
         }
         let planned = asks.as_ref().unwrap_or(adds);
-        let recorder = Recorder::new(index, self.phase, planned, due);
+        let recorder = Recorder::new(index, phase, planned, due);
         let mut recorder = recorder.of_turn(number, follow_ups);
         let call = match asks {
             Ok(sample) => prepare(&self.transport, sample).await,
@@ -102,6 +102,11 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         Some(Request { recorder, call })
     }
 
+    /// Whether a later turn comes too late to be sent.
+    fn is_over(&self, due: Stamp) -> bool {
+        !self.orders.sessions.runs_out && self.orders.deadline.is_past(due)
+    }
+
     fn land(&self, record: RequestRecord) -> Outcome {
         let outcome = record.outcome.as_ref().map(|_| ()).map_err(Clone::clone);
         self.orders.observer.0.finished(record);
@@ -111,9 +116,10 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     async fn carry(
         &self,
         call: Prepared<T>,
+        phase: Phase,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        self.orders.observer.0.started(self.phase);
+        self.orders.observer.0.started(phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
         let mut stop = pin!(self.orders.stop.reached(Stop::Now));
         let mut asked: Option<Waker> = None;

@@ -18,8 +18,8 @@ pub struct LoadSpec {
     /// warm-up counts: it must be none, or whole waves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_waves: bool,
-    /// For how long requests are sent; as long as there are any where it is absent. What is in
-    /// flight when that is over is waited for.
+    /// For how long requests are sent, from the first that is measured on; as long as there are any
+    /// where it is absent. What is in flight when that is over is waited for.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -28,6 +28,9 @@ pub struct LoadSpec {
     pub lasts: Option<Duration>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
+    /// How many of the sessions are sent and not measured.
+    #[serde(default, skip_serializing_if = "LeadInSpec::is_none")]
+    pub lead_in: LeadInSpec,
     /// How often a small request is sent beside the load, at most; never without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Rate>,
@@ -59,6 +62,7 @@ impl LoadSpec {
             in_waves: false,
             lasts: None,
             warmup: WarmupSpec::default(),
+            lead_in: LeadInSpec::default(),
             probes: None,
             adapters: None,
             sessions: SessionSpec::default(),
@@ -125,6 +129,10 @@ pub struct SessionSpec {
     pub history: History,
     /// Whether the reasoning of an answer is said again with the turns after it.
     pub echo_reasoning: bool,
+    /// Whether a session that has begun goes on to its end when the time in which requests are sent
+    /// is over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub runs_out: bool,
     /// The header with which every turn names its session; none without a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
@@ -178,6 +186,40 @@ impl WarmupSpec {
 impl Default for WarmupSpec {
     fn default() -> Self {
         Self::of(1)
+    }
+}
+
+/// The first sessions of those that are drawn, which are sent like the others and not measured.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LeadInSpec {
+    /// How many.
+    pub sessions: usize,
+    /// Whether all of them have ended before the first one is sent that is measured. They have a
+    /// schedule of their own then; else all sessions have one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ends_first: bool,
+}
+
+impl LeadInSpec {
+    /// So many sessions, into whose places those step that are measured.
+    pub fn flowing(sessions: usize) -> Self {
+        Self { sessions, ends_first: false }
+    }
+
+    /// So many sessions, all of which have ended before the measurement begins.
+    pub fn ended(sessions: usize) -> Self {
+        Self { sessions, ends_first: true }
+    }
+
+    /// How many go before the others without a break.
+    pub(crate) fn in_stream(self) -> usize {
+        if self.ends_first { 0 } else { self.sessions }
+    }
+
+    fn is_none(&self) -> bool {
+        self.sessions == 0
     }
 }
 

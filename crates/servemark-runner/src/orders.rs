@@ -1,11 +1,11 @@
 //! What all shards of a run have in common.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use servemark_core::Clock;
+use servemark_core::{Clock, Phase};
 
 use crate::conversation::SessionRules;
+use crate::deadline::Deadline;
 use crate::gate::Gate;
 use crate::observer::Observed;
 use crate::{LoadSpec, LookAheadSpec, Observer, StopSignal};
@@ -16,7 +16,8 @@ pub(crate) struct Orders {
     pub(crate) gate: Gate,
     pub(crate) look_ahead: LookAheadSpec,
     pub(crate) sessions: SessionRules,
-    pub(crate) lasts: Option<Duration>,
+    pub(crate) deadline: Deadline,
+    lead_in: usize,
     pub(crate) stop: StopSignal,
     pub(crate) observer: Observed,
 }
@@ -27,10 +28,17 @@ impl Orders {
             gate: Gate::new(load),
             look_ahead: load.look_ahead,
             sessions: SessionRules::of(&load.sessions),
-            lasts: load.lasts,
+            deadline: Deadline::of(load.lasts),
+            lead_in: load.lead_in.in_stream(),
             stop,
             observer: Observed(observer),
         }
+    }
+
+    /// What a session of a phase is sent for: the first of a measurement may only lead to it.
+    pub(crate) fn phase_of(&self, index: usize, phase: Phase) -> Phase {
+        let leads_in = phase == Phase::Measure && index < self.lead_in;
+        if leads_in { Phase::Warmup } else { phase }
     }
 
     /// Waits until whoever keeps the records is not too far behind.

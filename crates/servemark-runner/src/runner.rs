@@ -132,6 +132,16 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Measure, sessions, schedule).await
     }
 
+    /// The same of sessions that are no part of the measurement, with a schedule of their own.
+    pub async fn lead_in<T: Transport>(
+        &self,
+        transport: &Arc<T>,
+        sessions: &Arc<[Session]>,
+        schedule: &Schedule,
+    ) -> Vec<Result<(), RequestError>> {
+        self.alone(transport, Phase::Warmup, sessions, schedule).await
+    }
+
     async fn alone<T: Transport>(
         &self,
         transport: &Arc<T>,
@@ -187,10 +197,11 @@ impl<P: Pacer> Runner<P> {
         start: Stamp,
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
-        let lasts = self.orders.lasts.filter(|_| phase == Phase::Measure);
-        let until = lasts.map(|lasts| start + lasts);
-        let flight = Rc::new(self.flight(phase, work, until));
-        let mut over = pin!(self.over(until));
+        let flight = Rc::new(self.flight(phase, work));
+        if self.orders.phase_of(0, phase) == Phase::Measure {
+            self.orders.deadline.begin(start);
+        }
+        let mut over = pin!(self.over(phase));
         let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
         let head_start = work.transport.head_start();
         for (index, offset) in share.of_all(schedule.iter()) {
@@ -198,6 +209,9 @@ impl<P: Pacer> Runner<P> {
             let wake = pace.wake(due) - head_start;
             let Some(pass) = self.pass(wake, over.as_mut()).await else { break };
             let granted = self.now();
+            if self.orders.phase_of(index, phase) == Phase::Measure {
+                self.orders.deadline.begin(granted);
+            }
             let Some(call) = calls.next().await else { break };
             let departure = Departure { index, due, pass, granted, call };
             airborne.add(Box::pin(Rc::clone(&flight).fly(departure))).await;
@@ -222,26 +236,20 @@ impl<P: Pacer> Runner<P> {
     }
 
     /// Waits for the end of the time in which requests are sent.
-    async fn over(&self, until: Option<Stamp>) {
-        match until {
-            Some(until) => self.alarm.until(until).await,
-            None => std::future::pending().await,
+    async fn over(&self, phase: Phase) {
+        if phase != Phase::Measure {
+            return std::future::pending().await;
         }
+        self.alarm.until(self.orders.deadline.known().await).await;
     }
 
-    fn flight<T: Transport>(
-        &self,
-        phase: Phase,
-        work: &Work<'_, T>,
-        until: Option<Stamp>,
-    ) -> Flight<T, P> {
+    fn flight<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> Flight<T, P> {
         Flight {
             transport: Arc::clone(work.transport),
             sessions: Arc::clone(work.sessions),
             phase,
             alarm: Rc::clone(&self.alarm),
             orders: self.orders.clone(),
-            until,
         }
     }
 }

@@ -18,12 +18,23 @@ use crate::{ExecuteError, RunContext, salt};
 pub(crate) struct Load {
     pub(crate) sessions: Arc<[Session]>,
     pub(crate) schedule: Schedule,
+    /// What is sent before them and ends first, and when.
+    pub(crate) lead_in: Option<Scheduled>,
 }
+
+/// Sessions, and when each begins.
+pub(crate) type Scheduled = (Arc<[Session]>, Schedule);
 
 impl Load {
     /// How many requests the sessions make.
     pub(crate) fn requests(&self) -> usize {
         self.sessions.iter().map(Session::turns).sum()
+    }
+
+    /// How many of them are measured.
+    pub(crate) fn measured(&self, load: &LoadSpec) -> usize {
+        let leading = if load.lead_in.ends_first { 0 } else { load.lead_in.sessions };
+        self.sessions.iter().skip(leading).map(Session::turns).sum()
     }
 
     /// Whether a session has more than one turn.
@@ -74,17 +85,33 @@ pub(crate) fn load(
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
     }
-    let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
     if let Some(salt) = &plan.workload.prompt_salt {
         salt::season(&mut sessions, salt, tokenizer)?;
     }
     if let Some(header) = &plan.load.sessions.header {
         name_sessions(&mut sessions, header, run);
     }
+    let lead_in = lead_in(&plan.load, &mut sessions, &mut random)?;
+    let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
     if server.is_simulated() {
         number_turns(&mut sessions);
     }
-    Ok(Load { sessions: sessions.into(), schedule })
+    Ok(Load { sessions: sessions.into(), schedule, lead_in })
+}
+
+/// The first sessions with a schedule of their own, if they are to end before the others begin.
+fn lead_in(
+    load: &LoadSpec,
+    sessions: &mut Vec<Session>,
+    random: &mut RandomState,
+) -> Result<Option<Scheduled>, ScheduleError> {
+    let count = load.lead_in.sessions.min(sessions.len().saturating_sub(1));
+    if !load.lead_in.ends_first || count == 0 {
+        return Ok(None);
+    }
+    let mut first: Vec<Session> = sessions.drain(..count).collect();
+    let schedule = arrivals(load, &mut first, random)?;
+    Ok(Some((first.into(), schedule)))
 }
 
 fn sessions(

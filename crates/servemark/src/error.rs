@@ -50,6 +50,12 @@ pub enum ExecuteError {
          Error: {0}"
     )]
     FirstRequest(RequestError),
+    /// The server was not there, or would not have a request.
+    #[error(
+        "the test request failed, so nothing was sent: {0}; is the URL right, and the model's \
+         name? --no-test-connection does without the test"
+    )]
+    Greeting(RequestError),
     /// Not one warm-up request succeeded.
     #[error("the warm-up failed, so nothing was measured: {0}")]
     Warmup(RequestError),
@@ -82,7 +88,7 @@ impl ExecuteError {
             | Self::Tokenizer(_)
             | Self::Dataset(_)
             | Self::Schedule(_) => ExitCode::Usage,
-            Self::NotReady(_) | Self::FirstRequest(_) => ExitCode::NotReady,
+            Self::NotReady(_) | Self::FirstRequest(_) | Self::Greeting(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,
             Self::Flush(_) | Self::RunLog(_) | Self::Simulator(_) | Self::Machine(_) => {

@@ -99,6 +99,7 @@ mod error;
 mod execute;
 mod facts;
 mod files;
+mod greeting;
 mod journal;
 mod known;
 mod offline;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use servemark_backends::{BackendSpec, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
 use servemark_core::{
-    ClientCost, Clock, CountedWork, MonotonicClock, RequestError, ServerCounters, Stamp,
+    ClientCost, Clock, CountedWork, MonotonicClock, RequestError, ServerCounters, Session, Stamp,
 };
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
@@ -23,7 +23,7 @@ use crate::journal::Journal;
 use crate::probes::{Probe, Probes};
 use crate::profiler::Profilers;
 use crate::server::{self, Server};
-use crate::{ExecuteError, RunContext};
+use crate::{ExecuteError, RunContext, greeting};
 
 /// All that is on stage while requests are sent.
 pub(crate) struct Stage<'a> {
@@ -64,6 +64,7 @@ impl Stage<'_> {
         let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
         let profile = self.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;
+        self.context.unless_stopped(self.greet(&transport, clock)).await?;
         self.context.unless_stopped(self.set(&runner, &transport, &profilers)).await?;
         let before = self.server.counters(self.plan).await;
         let probes = self.probe(journal, &transport, clock)?;
@@ -122,6 +123,17 @@ impl Stage<'_> {
         if self.load.converses() { wire.with_usage() } else { wire }
     }
 
+    /// Sees that the server answers at all, if the plan wants that.
+    async fn greet(
+        &self,
+        transport: &Transport,
+        clock: MonotonicClock,
+    ) -> Result<(), ExecuteError> {
+        let Some(patience) = self.plan.control.greeting else { return Ok(()) };
+        let first = &self.load.sessions[0].first;
+        greeting::exchange(first, patience, transport, self.context, clock).await
+    }
+
     /// Everything between the drawn load and the first measured request.
     async fn set(
         &self,
@@ -132,6 +144,7 @@ impl Stage<'_> {
         self.context.tell(&News::Prepared);
         self.try_first(runner, transport).await?;
         self.warm_up(runner, transport).await?;
+        self.lead_in(runner, transport).await;
         self.flush_cache().await?;
         runner.wait(self.plan.control.settle).await;
         self.context.tell(&News::Starting);
@@ -187,6 +200,16 @@ impl Stage<'_> {
         }
     }
 
+    /// What is sent at its own times and ends before the measurement begins.
+    async fn lead_in(&self, runner: &Runner<SystemPacer>, transport: &Transport) {
+        let Some((sessions, schedule)) = &self.load.lead_in else { return };
+        let requests = sessions.iter().map(Session::turns).sum();
+        self.context.tell(&News::WarmingUp { requests });
+        let outcomes = runner.lead_in(transport, sessions, schedule).await;
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        self.context.tell(&News::WarmedUp { requests, failed });
+    }
+
     async fn flush_cache(&self) -> Result<(), ExecuteError> {
         let Some(timeout) = self.plan.control.flush_cache else { return Ok(()) };
         let route = self.plan.backend.flush_path(timeout);
@@ -201,12 +224,12 @@ impl Stage<'_> {
         transport: &Transport,
         clock: MonotonicClock,
     ) -> io::Result<runner::Measured> {
-        let Load { sessions, schedule } = self.load;
+        let Load { sessions, schedule, .. } = self.load;
         if let ArrivalSpec::Trace { slowdown } = self.plan.load.arrivals {
             let (dataset, slowdown) = (&self.plan.workload.dataset, slowdown.factor());
             self.context.tell(&News::Replaying { dataset, sessions: sessions.len(), slowdown });
         }
-        let (requests, shards) = (self.load.requests(), self.shards());
+        let (requests, shards) = (self.load.measured(&self.plan.load), self.shards());
         self.context.tell(&News::Measuring { requests, shards });
         self.context.live.measure(true);
         let fleet = Fleet::new(lead, shards);

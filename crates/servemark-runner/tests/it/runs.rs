@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, Sample, Session, Transport,
 };
-use servemark_runner::{LoadSpec, Stop, WarmupSpec};
+use servemark_runner::{LeadInSpec, LoadSpec, Stop, WarmupSpec};
 use servemark_schedule::{ArrivalSpec, Schedule};
 use servemark_testkit::Script;
 
@@ -134,4 +134,34 @@ async fn a_session_that_panics_takes_no_other_with_it() {
     let outcomes = world.runner.measure(&explosive, &sessions, &Schedule::burst(3)).await;
     assert_eq!(outcomes, [Ok(())]);
     assert_eq!(world.collector.take().iter().map(|record| record.index).collect::<Vec<_>>(), [2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_measured_steps_into_the_places_of_what_leads_to_it() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    load.max_concurrency = NonZeroUsize::new(2);
+    load.lead_in = LeadInSpec::flowing(3);
+    load.lasts = Some(ms(20));
+    let records = World::of(load, |_| Ok(Script::streaming(ms(10), ms(5), 2)));
+    let records = records.measure(&[0; 8]).await;
+    check(&records, |record| record.sent, &[0, 0, 15, 15, 30, 30]);
+    let phases: Vec<Phase> = records.iter().map(|record| record.phase).collect();
+    assert_eq!(phases[..3], [Phase::Warmup; 3]);
+    // The time counts from the first that is measured, at 15 ms.
+    assert_eq!(phases[3..], [Phase::Measure; 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_to_end_first_is_all_of_it_no_measurement_and_takes_no_time_from_one() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    (load.lead_in, load.lasts) = (LeadInSpec::ended(2), Some(ms(1)));
+    let world = World::of(load, |_| Ok(Script::streaming(ms(10), ms(5), 2)));
+    let sessions = vec![Session::from(Sample::new("hi", 1, 2)); 2].into();
+    let schedule: Schedule = [ms(0), ms(40)].into_iter().collect();
+    let outcomes = world.runner.lead_in(&world.transport, &sessions, &schedule).await;
+    assert_eq!(outcomes, [Ok(()), Ok(())]);
+    let records = world.measure(&[0, 0, 1]).await;
+    let phases: Vec<Phase> = records.iter().map(|record| record.phase).collect();
+    assert_eq!(phases.iter().filter(|&&phase| phase == Phase::Warmup).count(), 2);
+    assert_eq!(phases.iter().filter(|&&phase| phase == Phase::Measure).count(), 2);
 }

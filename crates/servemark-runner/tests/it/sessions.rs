@@ -1,4 +1,6 @@
 use servemark_core::{ErrorKind, FollowUp, Prompt, RequestError, RequestRecord, Sample, Session};
+use servemark_runner::LoadSpec;
+use servemark_schedule::ArrivalSpec;
 use servemark_testkit::Script;
 
 use crate::world::{World, at, check, ms};
@@ -122,4 +124,13 @@ async fn whoever_waits_at_the_gate_when_the_time_is_over_is_not_sent() {
     let records = world.measure(&[0, 0, 0, 0]).await;
     check(&records, |record| record.sent, &[0, 15, 30]);
     assert_eq!(world.runner.now(), at(45));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_runs_out_goes_on_when_the_time_is_over() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    (load.lasts, load.sessions.runs_out) = (Some(ms(10)), true);
+    let world = World::of(load, |_| Ok(Script::streaming(ms(10), ms(5), 2)));
+    let records = world.measure_sessions(vec![session(&[0, 0]), session(&[])], &[0, 12]).await;
+    assert_eq!(keys(&records), [(0, 0), (0, 1), (0, 2)]);
 }
