@@ -17,7 +17,10 @@ mod piece_counts;
 mod reader;
 mod writer;
 
-pub use facts::{ClientCost, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost, Truth};
+pub use facts::{
+    ClientCost, EngineFacts, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost, Truth,
+    Weights,
+};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::RunLogReader;
 pub use writer::RunLogWriter;

@@ -20,6 +20,9 @@ pub struct Header {
     pub host: HostFacts,
     /// What a score or a report needs to know of the plan.
     pub facts: RunFacts,
+    /// The engine that answered, where this program drove it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineFacts>,
     /// The server's description of itself before it was asked for anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
@@ -39,6 +42,7 @@ impl Header {
             clock_started_unix_ns,
             host: HostFacts::of_this_machine(),
             facts,
+            engine: None,
             server_info: None,
             plan,
         }
@@ -63,6 +67,45 @@ impl HostFacts {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
+}
+
+/// The engine that answered, as it describes itself once it is loaded.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct EngineFacts {
+    /// Its name: `sglang`, `vllm`, `candle`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Whether it computes with a model's weights.
+    pub weights: Weights,
+    /// What it computes on.
+    pub device: String,
+    /// The type of its weights.
+    pub dtype: String,
+    /// How it puts requests together, in its own words.
+    pub batch_policy: String,
+    /// Nanoseconds that it took to load; they are no part of the run.
+    pub load_ns: u64,
+}
+
+impl EngineFacts {
+    /// An engine of which no more is known.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), ..Self::default() }
+    }
+}
+
+/// Whether an engine computes with a model's weights. Closed: it does or it does not.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weights {
+    /// Random ones of the right shape: the times are real and the words are not.
+    Dummy,
+    /// The model's own.
+    #[default]
+    Real,
 }
 
 /// What a score or a report needs to know of the plan.

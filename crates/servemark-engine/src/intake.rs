@@ -1,0 +1,82 @@
+//! Requests that wait until all that belong together are there.
+
+use crate::EngineRequest;
+use crate::transport::Waves;
+
+/// Requests that wait until all of their wave are there.
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    waiting: Vec<EngineRequest>,
+    /// How many of the wave are still to come.
+    to_come: usize,
+    /// How many come after this wave.
+    later: usize,
+    wave: usize,
+}
+
+impl Intake {
+    /// Requests are about to come.
+    pub(crate) fn expect(&mut self, waves: Waves) {
+        self.wave = waves.size.get();
+        self.later = waves.requests;
+        self.next_wave();
+    }
+
+    /// One came, or one that was announced is not going to come. Gives the wave if it is whole.
+    pub(crate) fn add(&mut self, request: Option<EngineRequest>) -> Option<Vec<EngineRequest>> {
+        self.waiting.extend(request);
+        self.to_come = self.to_come.saturating_sub(1);
+        (self.to_come == 0).then(|| self.take())
+    }
+
+    /// What is there, whole or not.
+    pub(crate) fn take(&mut self) -> Vec<EngineRequest> {
+        self.next_wave();
+        std::mem::take(&mut self.waiting)
+    }
+
+    fn next_wave(&mut self) {
+        self.to_come = self.wave.min(self.later);
+        self.later -= self.to_come;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::{EnginePrompt, Sampling};
+
+    fn request(id: u64) -> EngineRequest {
+        EngineRequest::new(id, EnginePrompt::Ids(vec![1]), 1, Sampling::default())
+    }
+
+    fn ids(wave: Option<Vec<EngineRequest>>) -> Option<Vec<u64>> {
+        wave.map(|wave| wave.iter().map(|request| request.id).collect())
+    }
+
+    #[test]
+    fn a_wave_goes_when_it_is_whole_and_the_last_when_it_is_all() {
+        let mut intake = Intake::default();
+        intake.expect(Waves { requests: 5, size: NonZeroUsize::new(2).unwrap() });
+        let waves: Vec<_> = (0..5).map(|id| ids(intake.add(Some(request(id))))).collect();
+        assert_eq!(waves, [None, Some(vec![0, 1]), None, Some(vec![2, 3]), Some(vec![4])]);
+    }
+
+    #[test]
+    fn one_that_never_comes_holds_up_nobody() {
+        let mut intake = Intake::default();
+        intake.expect(Waves::whole(2));
+        assert_eq!(ids(intake.add(Some(request(0)))), None);
+        assert_eq!(ids(intake.add(None)), Some(vec![0]));
+    }
+
+    #[test]
+    fn what_is_there_can_be_had_at_any_time() {
+        let mut intake = Intake::default();
+        intake.expect(Waves::whole(3));
+        intake.add(Some(request(7)));
+        assert_eq!(ids(Some(intake.take())), Some(vec![7]));
+    }
+}

@@ -1,0 +1,31 @@
+//! Offline engines: what answers requests without a server between.
+//!
+//! An [`EngineSpec`] says which engine, an [`Engine`] is one that is loaded, and an
+//! [`EngineTransport`] carries requests to it like any other transport: data sets, the load
+//! generator, records and scores are those of online serving. SGLang and vLLM run in a worker
+//! process of their own Python; a [`StepEngine`] runs in this program, step by step on a thread of
+//! its own.
+//!
+//! All stamps are of the run's clock. A worker reads the machine's monotonic clock, which is the
+//! same one, right beside its engine.
+
+mod desk;
+mod detokenize;
+mod engine;
+mod error;
+mod intake;
+mod request;
+mod scripted;
+mod shared_clock;
+mod spec;
+mod step;
+mod transport;
+mod worker;
+
+pub use engine::{Engine, EngineControl};
+pub use error::{Death, EngineError, LastWords};
+pub use request::{EnginePrompt, EngineRequest, RequestId, Sampling};
+pub use scripted::{Fault, ScriptedEngine, ScriptedSpec};
+pub use spec::{EngineRunSpec, EngineSpec, Submission, WorkerEngine, WorkerSpec};
+pub use step::{Emission, StepEngine};
+pub use transport::{EngineCall, EngineTransport, Waves};

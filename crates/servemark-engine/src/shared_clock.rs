@@ -1,0 +1,58 @@
+//! The machine's monotonic clock, as another process reads it.
+
+use rustix::time::{ClockId, clock_gettime};
+use servemark_core::{Clock, MonotonicClock, Stamp};
+
+/// Turns another process's reading of the machine's monotonic clock into a stamp of the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedClock {
+    /// What the machine's clock showed when the run's clock started.
+    start_ns: u64,
+}
+
+impl SharedClock {
+    /// Reads the machine's clock between two readings of the run's, and again: the pair that was
+    /// closest together knows best.
+    pub(crate) fn of(clock: &dyn Clock) -> Self {
+        let readings = (0..TRIES).map(|_| {
+            let (before, machine, after) = (clock.now(), machine_ns(), clock.now());
+            let width = after.since(before);
+            let middle = before + width / 2;
+            (width, machine.saturating_sub(middle.as_nanos()))
+        });
+        Self { start_ns: readings.min().map_or(0, |(_, start_ns)| start_ns) }
+    }
+
+    /// The stamp of a reading.
+    pub(crate) fn stamp(self, machine_ns: u64) -> Stamp {
+        Stamp::from_nanos(machine_ns.saturating_sub(self.start_ns))
+    }
+
+    /// Whether a reading may have been taken between `earlier` and now.
+    pub(crate) fn is_within(self, machine_ns: u64, earlier: Stamp, clock: MonotonicClock) -> bool {
+        (earlier..=clock.now()).contains(&self.stamp(machine_ns))
+    }
+}
+
+fn machine_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds.unwrap_or(0) * 1_000_000_000 + nanos.unwrap_or(0)
+}
+
+const TRIES: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_lies_between_the_stamps_around_it() {
+        let clock = MonotonicClock::start();
+        let shared = SharedClock::of(&clock);
+        let before = clock.now();
+        let reading = machine_ns();
+        assert!(shared.is_within(reading, before, clock));
+        assert!(!shared.is_within(reading + 3_600_000_000_000, before, clock));
+    }
+}

@@ -1,0 +1,125 @@
+//! Which engine, and how it is given its requests.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::JsonObject;
+
+use crate::{Sampling, ScriptedSpec};
+
+/// An engine and how it is given its requests.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EngineRunSpec {
+    /// Which engine.
+    pub engine: EngineSpec,
+    /// How it is given its requests.
+    #[serde(default)]
+    pub submission: Submission,
+    /// How it chooses tokens.
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// For how long it may be silent, while it loads or has requests, before it counts as hung.
+    #[serde(default = "usual_patience", with = "servemark_core::seconds")]
+    pub patience: Duration,
+}
+
+impl EngineRunSpec {
+    /// An engine that is given all requests at once.
+    pub fn new(engine: EngineSpec) -> Self {
+        let (submission, sampling) = (Submission::default(), Sampling::default());
+        Self { engine, submission, sampling, patience: usual_patience() }
+    }
+}
+
+/// Which engine.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EngineSpec {
+    /// One that does as a test says.
+    Scripted(ScriptedSpec),
+    /// A real one, in a process of its own Python.
+    Worker(Box<WorkerSpec>),
+}
+
+/// How an engine is given its requests. Closed: together or not.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Submission {
+    /// All requests of a run, or of a wave of it, in one call.
+    #[default]
+    AtOnce,
+    /// Each for itself when it is due; its tokens come as they are made.
+    OneByOne,
+}
+
+/// A real engine in a process of its own Python.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkerSpec {
+    /// Whose it is.
+    pub engine: WorkerEngine,
+    /// The interpreter that can import it.
+    pub python: PathBuf,
+    /// What the engine's constructor is given, unchanged.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub args: JsonObject,
+    /// What the engine's own command line is given, unchanged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub argv: Vec<String>,
+    /// What each of its generating calls is given besides requests, unchanged.
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
+    pub call: JsonObject,
+    /// What its environment has besides ours.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Where all that it prints is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+}
+
+impl WorkerSpec {
+    /// An engine of its own defaults.
+    pub fn new(engine: WorkerEngine, python: impl Into<PathBuf>) -> Self {
+        Self {
+            engine,
+            python: python.into(),
+            args: JsonObject::new(),
+            argv: Vec::new(),
+            call: JsonObject::new(),
+            environment: BTreeMap::new(),
+            log: None,
+        }
+    }
+}
+
+/// An engine that is a Python library.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WorkerEngine {
+    /// `sglang.Engine`.
+    Sglang,
+    /// `vllm.LLM`, or `AsyncLLM` where requests come one by one.
+    Vllm,
+}
+
+impl WorkerEngine {
+    /// Its name, which is its module's.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sglang => "sglang",
+            Self::Vllm => "vllm",
+        }
+    }
+}
+
+/// Large models take long to load, and a call with all requests of a run says nothing to its end.
+fn usual_patience() -> Duration {
+    Duration::from_secs(3600)
+}

@@ -1,0 +1,253 @@
+//! Requests to an engine, as the load generator sends them.
+
+use std::num::NonZeroUsize;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use servemark_core::{
+    Arrival, Clock, Delta, ErrorKind, Finish, Prompt, Recorder, RequestError, Sample, Sink,
+    SpecialTokens, Stamp, Tokenizer, TokenizerError, Transport,
+};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::desk::{Output, Piece, Reply};
+use crate::detokenize::Detokenizer;
+use crate::intake::Intake;
+use crate::{Engine, EnginePrompt, EngineRequest, RequestId, Submission};
+
+/// Carries requests to an engine.
+///
+/// Where requests are [submitted](Submission) at once, it must be [told](Self::expect) before each
+/// part of a run how many will come, because it hands over none before all are there.
+pub struct EngineTransport {
+    engine: Engine,
+    tokenizer: Option<Arc<dyn Tokenizer>>,
+    intake: Mutex<Intake>,
+    next: AtomicU64,
+}
+
+/// How many requests will come, and how many of them leave together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Waves {
+    /// How many will come.
+    pub requests: usize,
+    /// How many leave together.
+    pub size: NonZeroUsize,
+}
+
+impl Waves {
+    /// All of them leave together.
+    pub fn whole(requests: usize) -> Self {
+        Self { requests, size: NonZeroUsize::new(requests).unwrap_or(NonZeroUsize::MIN) }
+    }
+}
+
+/// A request ready to be handed over, or why it cannot be: even then it is one of its wave.
+#[derive(Debug)]
+pub struct EngineCall(Result<(EnginePrompt, u32), RequestError>);
+
+impl EngineTransport {
+    /// To an engine. With a tokenizer texts become token ids before they are due, and an engine's
+    /// token ids become text.
+    pub fn new(engine: Engine, tokenizer: Option<Arc<dyn Tokenizer>>) -> Self {
+        Self { engine, tokenizer, intake: Mutex::default(), next: AtomicU64::new(0) }
+    }
+
+    /// So many requests will come.
+    pub fn expect(&self, waves: Waves) {
+        self.intake().expect(waves);
+    }
+
+    /// Hands over what has come, because no more will.
+    pub fn hand_over(&self) {
+        let waiting = self.intake().take();
+        if !waiting.is_empty() {
+            self.engine.generate(waiting);
+        }
+    }
+
+    /// One request came, or will not.
+    fn submit(&self, request: Option<EngineRequest>) {
+        let ready = match self.engine.submission() {
+            Submission::OneByOne => request.map(|request| vec![request]),
+            Submission::AtOnce => self.intake().add(request),
+        };
+        if let Some(ready) = ready.filter(|ready| !ready.is_empty()) {
+            self.engine.generate(ready);
+        }
+    }
+
+    fn request(&self, call: EngineCall) -> Result<(EngineRequest, Replies), RequestError> {
+        let (prompt, output_tokens) = call.0?;
+        let id = self.next.fetch_add(1, Relaxed);
+        let inbox = self.engine.open(id)?;
+        let sampling = self.engine.spec().sampling.clone();
+        let request = EngineRequest::new(id, prompt, output_tokens, sampling);
+        Ok((request, Replies { inbox, engine: self.engine.clone(), id, is_over: false }))
+    }
+
+    fn prompt(&self, prompt: &Prompt) -> Result<EnginePrompt, RequestError> {
+        let encode_failed = |why: String| RequestError::new(ErrorKind::Encode, why);
+        if let Prompt::TokenIds(ids) = prompt {
+            return Ok(EnginePrompt::Ids(ids.clone()));
+        }
+        let text = prompt.text().ok_or_else(|| encode_failed(ONLY_TEXT.to_owned()))?;
+        match &self.tokenizer {
+            None => Ok(EnginePrompt::Text(text.into_owned())),
+            Some(tokenizer) => {
+                let ids = tokenizer.encode(&text, SpecialTokens::Add);
+                ids.map(EnginePrompt::Ids).map_err(|error| encode_failed(error.to_string()))
+            }
+        }
+    }
+
+    fn intake(&self) -> MutexGuard<'_, Intake> {
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Transport for EngineTransport {
+    type Prepared = EngineCall;
+
+    fn prepare(&self, sample: &Sample) -> Result<EngineCall, RequestError> {
+        let prompt = if sample.media.is_empty() && sample.audio.is_none() {
+            self.prompt(&sample.prompt)
+        } else {
+            Err(RequestError::new(ErrorKind::Encode, ONLY_TEXT))
+        };
+        Ok(EngineCall(prompt.map(|prompt| (prompt, sample.output_tokens))))
+    }
+
+    fn bytes(call: &EngineCall) -> usize {
+        call.0.as_ref().map_or(0, |(prompt, _)| prompt.bytes())
+    }
+
+    async fn execute(
+        &self,
+        call: EngineCall,
+        recorder: &mut Recorder,
+    ) -> Result<Finish, RequestError> {
+        let (request, mut replies) = match self.request(call) {
+            Ok(request) => request,
+            Err(error) => {
+                self.submit(None);
+                return Err(error);
+            }
+        };
+        self.submit(Some(request));
+        let mut answer = Answer::new(recorder, self.tokenizer.as_deref());
+        let mut watch = pin!(sleep_until(replies.deadline()));
+        loop {
+            match replies.next(watch.as_mut()).await {
+                Reply::Taken(at) => answer.recorder.sent(at),
+                Reply::Piece(piece) => answer.piece(piece, self.engine.clock().now())?,
+                Reply::Failed(error) => return Err(error),
+                Reply::Finished { at, usage, reason } => {
+                    answer.rest(at)?;
+                    answer.recorder.body(at, 0);
+                    answer.recorder.at(at).usage(usage);
+                    return Ok(Finish::new(Some(reason)));
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for EngineTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineTransport").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}
+
+/// What the engine says of one request. When this is dropped nobody waits for it any more.
+struct Replies {
+    inbox: UnboundedReceiver<Reply>,
+    engine: Engine,
+    id: RequestId,
+    is_over: bool,
+}
+
+impl Replies {
+    /// Waits for the next word. An engine that is silent for too long is ended.
+    async fn next(&mut self, mut watch: Pin<&mut Sleep>) -> Reply {
+        loop {
+            tokio::select! {
+                biased;
+                reply = self.inbox.recv() => {
+                    let gone = || RequestError::new(ErrorKind::Truncated, "the engine is gone");
+                    let reply = reply.unwrap_or_else(|| Reply::Failed(gone()));
+                    self.is_over = reply.is_last();
+                    return reply;
+                }
+                () = watch.as_mut() => {
+                    if self.engine.clock().now() >= self.engine.deadline() {
+                        self.engine.give_up();
+                    }
+                    watch.as_mut().reset(self.deadline());
+                }
+            }
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::from_std(self.engine.clock().instant(self.engine.deadline()))
+    }
+}
+
+impl Drop for Replies {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.engine.cancel(self.id);
+        }
+    }
+}
+
+/// One answer on its way into its record.
+struct Answer<'a> {
+    recorder: &'a mut Recorder,
+    tokenizer: Option<&'a dyn Tokenizer>,
+    tokens: Detokenizer,
+}
+
+impl<'a> Answer<'a> {
+    fn new(recorder: &'a mut Recorder, tokenizer: Option<&'a dyn Tokenizer>) -> Self {
+        Self { recorder, tokenizer, tokens: Detokenizer::default() }
+    }
+
+    fn piece(&mut self, piece: Piece, seen: Stamp) -> Result<(), RequestError> {
+        let arrival = Arrival::new(piece.at, seen);
+        let (tokens, text) = match piece.output {
+            Output::Text { tokens, text } => (tokens, text),
+            Output::Token(id) => (1, self.text_of(id)?),
+        };
+        self.recorder.body(arrival, text.len());
+        self.recorder.at(arrival).delta(Delta::content(&text).with_tokens(Some(tokens)));
+        Ok(())
+    }
+
+    fn text_of(&mut self, id: u32) -> Result<String, RequestError> {
+        let Some(tokenizer) = self.tokenizer else { return Ok(String::new()) };
+        self.tokens.push(id, |ids| tokenizer.decode(ids)).map_err(not_text)
+    }
+
+    /// What of the text was held back to the end.
+    fn rest(&mut self, at: Stamp) -> Result<(), RequestError> {
+        let (Some(tokenizer), tokens) = (self.tokenizer, std::mem::take(&mut self.tokens)) else {
+            return Ok(());
+        };
+        let text = tokens.rest(|ids| tokenizer.decode(ids)).map_err(not_text)?;
+        if !text.is_empty() {
+            self.recorder.at(at).delta(Delta::content(&text).with_tokens(Some(0)));
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is for map_err")]
+fn not_text(error: TokenizerError) -> RequestError {
+    RequestError::new(ErrorKind::Decode, error.to_string())
+}
+
+const ONLY_TEXT: &str = "an engine is given text or token ids, and nothing else";

@@ -1,0 +1,181 @@
+//! The process of a worker, and the threads that read and write its pipes.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use super::log::Log;
+use super::protocol::{Listener, Order};
+use crate::{Death, EngineError, LastWords, WorkerSpec};
+
+/// The process of a worker. Dropping this ends it, and every process that it has started.
+#[derive(Debug)]
+pub(super) struct Process {
+    orders: Sender<Vec<u8>>,
+    state: Arc<State>,
+    /// Closed when all of it has ended.
+    over: Mutex<Receiver<()>>,
+    ended: watch::Receiver<bool>,
+    /// The folder with the worker's program.
+    _folder: TempDir,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The supervisor, until it is reaped.
+    supervisor: Mutex<Option<Pid>>,
+    log: Log,
+    death: Mutex<Option<Death>>,
+}
+
+impl Process {
+    /// Starts it; `listener` hears what it says.
+    pub(super) fn start(spec: &WorkerSpec, listener: Listener) -> Result<Self, EngineError> {
+        let folder = tempfile::Builder::new().prefix("servemark-engine-").tempdir()?;
+        let program = folder.path().join("servemark_worker.py");
+        fs::write(&program, PROGRAM)?;
+        let mut command = Command::new(&spec.python);
+        command.arg(&program).envs(&spec.environment).env("PYTHONUNBUFFERED", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let shown = format!("{} {}", spec.python.display(), program.display());
+        let mut child = command
+            .process_group(0)
+            .spawn()
+            .map_err(|source| EngineError::Start { command: shown, source })?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            unreachable!("all three are piped")
+        };
+        let state = Arc::new(State {
+            supervisor: Mutex::new(Some(Pid::from_child(&child))),
+            log: Log::keep(stderr, spec.log.as_deref())?,
+            death: Mutex::default(),
+        });
+        let orders = write_to(stdin)?;
+        let ((alive, over), (say, ended)) = (channel(), watch::channel(false));
+        let ear = Ear { child, listener, state: Arc::clone(&state), say, _alive: alive };
+        Builder::new().name("engine-ear".to_owned()).spawn(move || ear.hear(stdout))?;
+        Ok(Self { orders, state, over: Mutex::new(over), ended, _folder: folder })
+    }
+
+    /// Tells it something. One that is gone is told nothing.
+    pub(super) fn write(&self, order: &Order<'_>) {
+        let mut line = serde_json::to_vec(order).expect("an order is plain data");
+        line.push(b'\n');
+        let _ = self.orders.send(line);
+    }
+
+    /// Waits for its end.
+    pub(super) fn end(&self) -> impl Future<Output = ()> + use<> {
+        let mut ended = self.ended.clone();
+        async move { drop(ended.wait_for(|is_over| *is_over).await) }
+    }
+
+    /// How it ended.
+    pub(super) fn death(&self) -> Death {
+        let death = self.state.death.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        death.unwrap_or_else(|| Death::new("nobody knows how", self.printed()))
+    }
+
+    /// What it has printed last so far.
+    pub(super) fn printed(&self) -> LastWords {
+        self.state.log.so_far()
+    }
+
+    /// Has its supervisor kill all of it, and kills that too if it does not.
+    pub(super) fn kill(&self) {
+        self.state.signal(|supervisor| kill_process(supervisor, Signal::TERM));
+        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        if over.recv_timeout(KILLING) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            self.state.signal(|group| kill_process_group(group, Signal::KILL));
+            let _ = over.recv_timeout(KILLING);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !*self.ended.borrow() {
+            self.kill();
+        }
+    }
+}
+
+impl State {
+    /// Only while the number is still its own. One that is gone already is no matter.
+    fn signal(&self, send: impl FnOnce(Pid) -> rustix::io::Result<()>) {
+        if let Some(pid) = *self.supervisor() {
+            let _ = send(pid);
+        }
+    }
+
+    fn supervisor(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hears what a process says to its end.
+struct Ear {
+    child: Child,
+    listener: Listener,
+    state: Arc<State>,
+    say: watch::Sender<bool>,
+    _alive: Sender<()>,
+}
+
+impl Ear {
+    fn hear(mut self, stdout: ChildStdout) {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let how = { lines }.find_map(|line| self.listener.line(&line));
+        self.reap();
+        let how = how.unwrap_or_else(|| "it was killed with its supervisor".to_owned());
+        let death = Death::new(how, self.state.log.last_words());
+        let why = death.to_string();
+        *self.state.death.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
+        self.listener.close(&why);
+        self.say.send_replace(true);
+    }
+
+    /// Waits for the supervisor's end without giving up its number, then forgets the number.
+    fn reap(&mut self) {
+        let pid = Pid::from_child(&self.child);
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let mut supervisor = self.state.supervisor();
+        // What is left of a group whose supervisor was killed.
+        let _ = kill_process_group(pid, Signal::KILL);
+        let _ = self.child.wait();
+        *supervisor = None;
+    }
+}
+
+/// A thread that writes, so that nobody else waits for an engine that does not read.
+fn write_to(mut stdin: ChildStdin) -> io::Result<Sender<Vec<u8>>> {
+    let (orders, inbox) = channel::<Vec<u8>>();
+    let work = move || {
+        // A worker that is gone is noticed by whoever hears it.
+        for line in inbox {
+            if stdin.write_all(&line).is_err() {
+                return;
+            }
+        }
+    };
+    Builder::new().name("engine-orders".to_owned()).spawn(work)?;
+    Ok(orders)
+}
+
+/// The worker and its supervisor.
+const PROGRAM: &str = include_str!("worker.py");
+
+/// How long the kernel may take to end processes that were killed.
+const KILLING: Duration = Duration::from_secs(10);

@@ -1,0 +1,7 @@
+//! Engines from their load to their end, and what of them is left in the records.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod scripted;
+mod stage;
+mod worker;

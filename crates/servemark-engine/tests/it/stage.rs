@@ -1,0 +1,52 @@
+//! A run in a few lines: samples in, records out.
+
+use std::sync::Arc;
+
+use servemark_core::{
+    Clock, MonotonicClock, Phase, Prompt, Recorder, RequestRecord, Sample, Tokenizer, Transport,
+};
+use servemark_engine::{Engine, EngineError, EngineRunSpec, EngineTransport, Waves};
+use servemark_testkit::ByteTokenizer;
+
+/// Loads an engine and gives it prompts of these texts, all of them in flight at once.
+pub(crate) fn run(spec: &EngineRunSpec, texts: &[&str]) -> Result<Vec<RequestRecord>, EngineError> {
+    block_on(async {
+        let clock = MonotonicClock::start();
+        let engine = Engine::start(spec, clock).await?;
+        let records = send(&engine, clock, texts).await;
+        engine.shut_down().await;
+        Ok(records)
+    })
+}
+
+/// Gives an engine prompts of these texts, all of them in flight at once.
+pub(crate) async fn send(
+    engine: &Engine,
+    clock: MonotonicClock,
+    texts: &[&str],
+) -> Vec<RequestRecord> {
+    let tokenizer: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
+    let transport = Arc::new(EngineTransport::new(engine.clone(), Some(tokenizer)));
+    transport.expect(Waves::whole(texts.len()));
+    let mut tasks = Vec::new();
+    for (index, text) in texts.iter().enumerate() {
+        let sample = Sample::new(Prompt::from(*text), text.len() as u32, 3);
+        let transport = Arc::clone(&transport);
+        tasks.push(tokio::spawn(async move {
+            let mut recorder = Recorder::new(index, Phase::Measure, &sample, clock.now());
+            let call = transport.prepare(&sample).unwrap();
+            let outcome = transport.execute(call, &mut recorder).await;
+            recorder.finish(outcome, clock.now())
+        }));
+    }
+    let mut records = Vec::new();
+    for task in tasks {
+        records.push(task.await.unwrap());
+    }
+    records
+}
+
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(work)
+}
