@@ -14,6 +14,7 @@ mod completions;
 mod embeddings;
 mod error;
 mod error_message;
+mod evalscope;
 mod generate;
 #[cfg(test)]
 mod heard;
@@ -21,6 +22,7 @@ mod items;
 mod name;
 mod openai;
 mod payload;
+mod places;
 mod prometheus;
 mod rerank;
 mod running_text;
@@ -38,6 +40,9 @@ pub use completions::{CompletionsBackend, CompletionsSpec};
 pub use embeddings::{EmbeddingsBackend, EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
 pub use error::BackendError;
 pub use error_message::error_message;
+pub use evalscope::{
+    DashscopeDecoder, EvalscopeApi, EvalscopeBackend, EvalscopeSampling, EvalscopeSpec,
+};
 pub use generate::{GenerateBackend, GenerateDecoder, GenerateSpec};
 pub use name::{BackendName, Route};
 pub use openai::OpenAiDecoder;

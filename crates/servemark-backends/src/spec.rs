@@ -7,8 +7,9 @@ use servemark_core::{JsonObject, Sample};
 
 use crate::{
     BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
-    EmbeddingsSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
-    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec, WireBackend,
+    EmbeddingsSpec, EvalscopeApi, EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec,
+    RerankBackend, RerankSpec, Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend,
+    VllmDialect, VllmSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -42,6 +43,8 @@ pub enum BackendSpec {
     Truss(TrussSpec),
     /// One of the dialects of vLLM's client.
     Vllm(VllmSpec),
+    /// One of the APIs of evalscope's client.
+    Evalscope(EvalscopeSpec),
 }
 
 impl BackendSpec {
@@ -76,6 +79,7 @@ impl BackendSpec {
             Self::Trt(spec) => &spec.common,
             Self::Truss(spec) => &spec.common,
             Self::Vllm(spec) => &spec.common,
+            Self::Evalscope(spec) => &spec.common,
         }
     }
 
@@ -90,6 +94,7 @@ impl BackendSpec {
             Self::Trt(spec) => &mut spec.common,
             Self::Truss(spec) => &mut spec.common,
             Self::Vllm(spec) => &mut spec.common,
+            Self::Evalscope(spec) => &mut spec.common,
         }
     }
 
@@ -97,6 +102,7 @@ impl BackendSpec {
     pub fn path(&self) -> &str {
         match self {
             Self::Vllm(spec) => spec.path(),
+            Self::Evalscope(spec) => spec.path(),
             other => other.route().map_or("", Route::path),
         }
     }
@@ -105,6 +111,7 @@ impl BackendSpec {
     pub fn generates(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect.generates(),
+            Self::Evalscope(spec) => spec.api.generates(),
             other => other.route().is_some_and(Route::generates),
         }
     }
@@ -113,6 +120,7 @@ impl BackendSpec {
     pub fn takes_messages(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect == VllmDialect::OpenaiChat,
+            Self::Evalscope(_) => true,
             other => other.route().is_some_and(Route::takes_messages),
         }
     }
@@ -121,11 +129,12 @@ impl BackendSpec {
     pub fn takes_ids(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect == VllmDialect::Openai,
+            Self::Evalscope(spec) => spec.api == EvalscopeApi::Openai,
             other => other.route().is_some_and(Route::takes_ids),
         }
     }
 
-    /// What is spoken; vLLM's client has dialects instead.
+    /// What is spoken; vLLM's and evalscope's clients have dialects of their own instead.
     fn route(&self) -> Option<Route> {
         Some(match self {
             Self::Generate(_) => Route::Generate,
@@ -135,7 +144,7 @@ impl BackendSpec {
             Self::Rerank(_) => Route::Rerank,
             Self::Trt(_) => Route::Trt,
             Self::Truss(_) => Route::Truss,
-            Self::Vllm(_) => return None,
+            Self::Vllm(_) | Self::Evalscope(_) => return None,
         })
     }
 
@@ -163,6 +172,7 @@ impl BackendSpec {
             Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
             Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
             Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),
+            Self::Evalscope(spec) => WireBackend::Evalscope(EvalscopeBackend::new(spec.clone())),
         }
     }
 }

@@ -4,9 +4,10 @@ use servemark_core::{RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::{
-    Backend, ChatBackend, CompletionsBackend, Decoder, EmbeddingsBackend, EmbeddingsDecoder, Flow,
-    GenerateBackend, GenerateDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
-    ResponsesDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend, WireRequest,
+    Backend, ChatBackend, CompletionsBackend, DashscopeDecoder, Decoder, EmbeddingsBackend,
+    EmbeddingsDecoder, EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder, OpenAiDecoder,
+    PoolingDecoder, RerankBackend, RerankDecoder, ResponsesDecoder, TrtBackend, TrtDecoder,
+    TrussBackend, VllmBackend, WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -29,6 +30,8 @@ pub enum WireBackend {
     Truss(TrussBackend),
     /// One of the dialects of vLLM's client.
     Vllm(VllmBackend),
+    /// One of the APIs of evalscope's client.
+    Evalscope(EvalscopeBackend),
 }
 
 impl Backend for WireBackend {
@@ -44,6 +47,7 @@ impl Backend for WireBackend {
             Self::Trt(backend) => backend.encode(sample),
             Self::Truss(backend) => backend.encode(sample),
             Self::Vllm(backend) => backend.encode(sample),
+            Self::Evalscope(backend) => backend.encode(sample),
         }
     }
 
@@ -57,6 +61,7 @@ impl Backend for WireBackend {
             Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
             Self::Vllm(backend) => backend.decoder(sample),
+            Self::Evalscope(backend) => backend.decoder(sample),
         }
     }
 }
@@ -65,6 +70,8 @@ impl Backend for WireBackend {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WireDecoder {
+    /// Of `DashScope`'s own route.
+    Dashscope(DashscopeDecoder),
     /// Of `/v1/embeddings`.
     Embeddings(EmbeddingsDecoder),
     /// Of SGLang's `/generate`.
@@ -84,6 +91,7 @@ pub enum WireDecoder {
 impl WireDecoder {
     fn inner(&mut self) -> &mut dyn Decoder {
         match self {
+            Self::Dashscope(decoder) => decoder,
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,
             Self::OpenAi(decoder) => decoder,

@@ -98,6 +98,8 @@ pub enum Prompt {
         /// What is ranked.
         documents: Vec<String>,
     },
+    /// The whole body of a request as somebody else wrote it, of which a dialect fills the gaps.
+    Body(JsonObject),
 }
 
 impl Prompt {

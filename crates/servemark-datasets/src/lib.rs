@@ -2,8 +2,9 @@
 //!
 //! A [`DatasetSpec`] is one data set with its knobs, as a plan stores it; [`DatasetSpec::draw`]
 //! turns it into samples. For the same seed and tokenizer the samples are those of SGLang 0.5.23,
-//! or of vLLM 0.33.0 for its own flavours ([`VllmSpec`]), text for text and in the same order: random draws are made one after the other from the run's
-//! own state, and only what draws nothing, reading, encoding and decoding, uses all cores.
+//! of vLLM 0.33.0 or of evalscope 1.14.1 for their own flavours ([`VllmSpec`],
+//! [`EvalscopeSpec`]), text for text and in the same order: random draws are made one after the
+//! other from the run's own state, and only what draws nothing, reading, encoding and decoding, uses all cores.
 //!
 //! This crate knows tokenizers only through core's trait, opens no connection, and prints
 //! nothing: what a person should be told comes back in the [`Draw`].
@@ -31,6 +32,8 @@ mod csv_file;
 mod custom;
 mod draw;
 mod error;
+mod evalscope;
+mod fitting;
 mod grouping;
 mod image;
 mod instant;
@@ -51,6 +54,7 @@ mod sharegpt;
 mod sound;
 mod spec;
 mod speed_bench;
+mod split_files;
 mod table;
 mod text_file;
 mod trace;
@@ -61,6 +65,14 @@ pub use agentic_trace::AgenticTraceSpec;
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;
+pub use evalscope::{
+    EvalscopeData, EvalscopeEmbeddingSpec, EvalscopeName, EvalscopePictured, EvalscopePicturedSpec,
+    EvalscopePromptSpec, EvalscopeRandomEmbeddingSpec, EvalscopeRandomRerankSpec,
+    EvalscopeRandomSpec, EvalscopeRandomTurnsSpec, EvalscopeRandomVlSpec, EvalscopeRerankSpec,
+    EvalscopeSpec, EvalscopeSpeedSpec, EvalscopeSweSmithSpec, EvalscopeTextSpec, EvalscopeTexts,
+    EvalscopeTrieSpec, EvalscopeTurns, EvalscopeTurnsSpec, EvalscopeWorkloadSpec, LengthRange,
+    MaxTokens, PrefixRole, ShortTexts, TargetLength, TrieWorkload,
+};
 pub use grouping::Grouping;
 pub use image::{ImageContent, ImageCount, ImageFormat, ImageSpec, Resolution};
 pub use jsonl::{BadLine, SkippedLines};

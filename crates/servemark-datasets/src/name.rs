@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::SpecError;
+use crate::{EvalscopeName, SpecError};
 
 /// A data set, by the name that SGLang's `--dataset-name` gives it, by vLLM's, or by one of
 /// ours.
@@ -22,6 +22,8 @@ pub enum DatasetName {
     CustomAudio,
     /// Prompts with pictures, one JSON object a line. vLLM's.
     CustomImage,
+    /// One of evalscope's.
+    Evalscope(EvalscopeName),
     /// Groups of prompts that begin alike.
     GeneratedSharedPrefix,
     /// Data sets of the hub. vLLM's.
@@ -98,6 +100,7 @@ impl DatasetName {
             Self::Custom => "custom",
             Self::CustomAudio => "custom_audio",
             Self::CustomImage => "custom_image",
+            Self::Evalscope(name) => name.as_str(),
             Self::Hub => "hf",
             Self::GeneratedSharedPrefix => "generated-shared-prefix",
             Self::Image => "image",

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{
-    AgenticTraceSpec, CustomSpec, DatasetName, Draw, ImageSpec, LongBenchSpec, MmmuSpec,
-    MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, ShareGptSpec, SharedPrefixSpec,
-    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
+    AgenticTraceSpec, CustomSpec, DatasetName, Draw, EvalscopeData, EvalscopeSpec, ImageSpec,
+    LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat, RandomSpec,
+    ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData,
+    VllmSpec,
 };
 
 /// One data set with its knobs.
@@ -43,6 +44,8 @@ pub enum DatasetSpec {
     Trace(TraceSpec),
     /// A data set as vLLM has it.
     Vllm(VllmSpec),
+    /// A data set as evalscope has it.
+    Evalscope(EvalscopeSpec),
 }
 
 impl DatasetSpec {
@@ -70,6 +73,7 @@ impl DatasetSpec {
             Self::SpeedBench(spec) => spec.draw(count, context),
             Self::Trace(spec) => spec.draw(count, context),
             Self::Vllm(spec) => spec.draw(count, context),
+            Self::Evalscope(spec) => spec.draw(count, context),
         }?;
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
@@ -82,6 +86,7 @@ impl DatasetSpec {
             | Self::Trace(TraceSpec { format: TraceFormat::Otel, .. }) => true,
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
             Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
+            Self::Evalscope(spec) => spec.is_multi_turn(),
             _ => false,
         }
     }
@@ -92,6 +97,7 @@ impl DatasetSpec {
             Self::AgenticTrace(_) => true,
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
             Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
+            Self::Evalscope(spec) => spec.is_multi_turn(),
             _ => false,
         }
     }
@@ -100,6 +106,7 @@ impl DatasetSpec {
     pub fn zero_means_all(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.is_custom(),
+            Self::Evalscope(spec) => spec.data.takes_all(0),
             _ => self.name().zero_means_all(),
         }
     }
@@ -132,6 +139,7 @@ impl DatasetSpec {
             Self::GeneratedSharedPrefix(_) => "it has no group",
             Self::Openai(_) => "no line that was read has \"messages\"",
             Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
+            Self::Evalscope(_) => "no prompt of it is as long as was asked for",
             Self::Vllm(spec) if count > 0 || spec.is_custom() => "no row of the file can be sent",
             _ if count == 0 => "none was asked for (--num-prompts)",
             Self::LongBenchV2(_) => {
@@ -173,6 +181,7 @@ impl DatasetSpec {
         match self {
             Self::Mooncake(_) | Self::Trace(_) => true,
             Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
+            Self::Evalscope(spec) => matches!(spec.data, EvalscopeData::Workload(_)),
             _ => false,
         }
     }
@@ -199,6 +208,7 @@ impl DatasetSpec {
             Self::SpeedBench(_) => DatasetName::SpeedBench,
             Self::Trace(spec) => spec.format.name(),
             Self::Vllm(spec) => spec.name(),
+            Self::Evalscope(spec) => spec.name(),
         }
     }
 }

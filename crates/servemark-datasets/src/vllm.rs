@@ -12,7 +12,6 @@ mod conversation;
 mod custom;
 mod custom_audio;
 mod custom_image;
-mod fitting;
 mod hub;
 mod lengths;
 mod limits;

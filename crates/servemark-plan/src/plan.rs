@@ -119,10 +119,16 @@ impl BenchPlan {
         matches!(self.wire, BackendSpec::Vllm(_))
     }
 
+    /// Whether evalscope's client is spoken for.
+    pub fn speaks_evalscope(&self) -> bool {
+        matches!(self.wire, BackendSpec::Evalscope(_))
+    }
+
     /// The name of what is spoken, by the dialect that is spoken.
     pub fn speaks(&self) -> &'static str {
         match &self.wire {
             BackendSpec::Vllm(spec) => spec.dialect.as_str(),
+            BackendSpec::Evalscope(spec) => spec.api.as_str(),
             _ => self.backend.as_str(),
         }
     }
@@ -160,11 +166,11 @@ impl BenchPlan {
         }
     }
 
-    /// vLLM's data sets come in groups already.
+    /// vLLM's and evalscope's data sets come in groups already.
     fn check_grouping(&self) -> Result<(), PlanError> {
         let backend = self.backend;
         match (self.workload.grouping, backend.route()) {
-            (Grouping::Single, _) if self.speaks_vllm() => Ok(()),
+            (Grouping::Single, _) if self.speaks_vllm() || self.speaks_evalscope() => Ok(()),
             (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
             (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
             (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use servemark_core::{Audio, JsonObject, Medium, Prompt, RequestError, Sample};
+use servemark_core::{Audio, Medium, Prompt, RequestError, Sample};
 
 use super::VllmDialect;
 use crate::payload::text_of;
+use crate::places::filled;
 
 /// A prompt where several texts, or token ids, are as good as one text.
 pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
@@ -104,28 +105,4 @@ fn shown(medium: &Medium) -> Result<Value, RequestError> {
 fn heard(audio: &Audio) -> Result<Value, RequestError> {
     let data = STANDARD.encode(audio.file()?.bytes);
     Ok(json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}))
-}
-
-/// A conversation whose places for pictures and videos are filled.
-fn filled(messages: &[JsonObject], media: &[Medium]) -> Result<Value, RequestError> {
-    let mut messages = json!(messages);
-    let mut media = media.iter();
-    let contents = messages.as_array_mut().into_iter().flatten();
-    let parts = contents.filter_map(|message| message.get_mut("content")?.as_array_mut());
-    for place in parts.flatten().filter_map(place) {
-        if let Some(medium) = media.next() {
-            place.shift_insert(0, "url".to_owned(), medium.uri()?.into());
-        }
-    }
-    Ok(messages)
-}
-
-/// Where a part's picture or video belongs, unless it has its link.
-fn place(part: &mut Value) -> Option<&mut JsonObject> {
-    let key = match part.get("type")?.as_str()? {
-        "image_url" => "image_url",
-        "video_url" => "video_url",
-        _ => return None,
-    };
-    part.get_mut(key)?.as_object_mut().filter(|place| !place.contains_key("url"))
 }

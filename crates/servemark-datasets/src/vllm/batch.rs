@@ -5,7 +5,7 @@ use std::num::NonZero;
 use serde::{Deserialize, Serialize};
 use servemark_core::{DrawContext, Prompt, Sample};
 
-use super::fitting::as_ids;
+use crate::fitting::as_ids;
 
 /// A batch of prompts of token ids, drawn from the run's own generator, again and again. What they
 /// mean does not matter, so no tokenizer is needed.

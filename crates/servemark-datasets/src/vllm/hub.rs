@@ -1,7 +1,6 @@
 //! Data sets of the hub by their names: vLLM's `hf`.
 
 mod collection;
-mod files;
 mod order;
 mod shown;
 mod speech;
@@ -19,8 +18,8 @@ pub use self::order::HubReading;
 pub use self::speech::SpeechPrompt;
 use super::rows::{RowOrder, TooFewRows};
 use super::{PromptShape, request_id};
-use crate::PromptFormat;
 use crate::table::{Record, Records};
+use crate::{PromptFormat, split_files};
 
 /// A data set of the hub.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -176,7 +175,7 @@ impl VllmHubSpec {
         context: &DrawContext<'_>,
     ) -> Result<Vec<Sample>, DatasetError> {
         let (subset, split) = self.part()?;
-        let files = files::of_split(path, subset, split)?;
+        let files = split_files::of_split(path, subset, split)?;
         let records = Records::open(&files, self.name.kind().columns())?;
         let order = self.order(&records.lengths(), seed);
         let ids = ids.filter(|_| self.keeps_places());

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, Task, TokenizerError};
 use servemark_rng::RandomState;
 
-use super::fitting::{Fitter, as_ids};
 use super::rows::RowOrder;
+use crate::fitting::{Fitter, as_ids};
 
 /// Prefixes, and suffixes behind each of them; both are random tokens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -7,8 +7,8 @@ use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Tokenizer, Token
 use servemark_rng::Pcg64;
 
 use super::VllmLengths;
-use super::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 use super::lengths::Drawn;
+use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 
 /// Prompts of drawn lengths, counted up from a drawn token id.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Prompt, Sample};
 use servemark_rng::Pcg64;
 
-use super::fitting::{Fitted, Fitter, ids_of};
 use super::lengths::Drawn;
 use super::random::Alphabet;
 use super::{Spread, VllmLengths};
+use crate::fitting::{Fitted, Fitter, ids_of};
 
 /// One query for all requests, and documents of each request's own.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

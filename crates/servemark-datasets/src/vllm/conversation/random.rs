@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, SpecialTokens, Tokenizer, parallel};
 use servemark_rng::Pcg64;
 
-use crate::vllm::fitting::{Fitted, Fitter, ids_of};
+use crate::fitting::{Fitted, Fitter, ids_of};
 use crate::vllm::random::Alphabet;
 
 /// Conversations of random turns.

@@ -10,34 +10,34 @@ use servemark_rng::Pcg64;
 
 /// A text and the ids that it is read back as.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Fitted {
-    pub(super) text: String,
-    pub(super) ids: Vec<u32>,
+pub(crate) struct Fitted {
+    pub(crate) text: String,
+    pub(crate) ids: Vec<u32>,
 }
 
 impl Fitted {
     /// How many tokens it has.
-    pub(super) fn tokens(&self) -> u32 {
+    pub(crate) fn tokens(&self) -> u32 {
         self.ids.len() as u32
     }
 }
 
 /// Makes texts that fit, with a tokenizer and a source of further ids.
-pub(super) struct Fitter<'a, D> {
-    pub(super) tokenizer: &'a dyn Tokenizer,
+pub(crate) struct Fitter<'a, D> {
+    pub(crate) tokenizer: &'a dyn Tokenizer,
     /// Draws so many ids.
-    pub(super) draw: D,
+    pub(crate) draw: D,
 }
 
 impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
     /// A text of `target` tokens that begins with these ids.
-    pub(super) fn fit(&mut self, ids: Vec<u32>, target: usize) -> Result<Fitted, TokenizerError> {
+    pub(crate) fn fit(&mut self, ids: Vec<u32>, target: usize) -> Result<Fitted, TokenizerError> {
         let begun = Fitting::new(ids, target).until_short(self.tokenizer)?;
         self.finish(begun)
     }
 
     /// A text for each item, whose ids and length `begin` gives.
-    pub(super) fn fit_all<T: Sync>(
+    pub(crate) fn fit_all<T: Sync>(
         &mut self,
         items: &[T],
         progress: &dyn Progress,
@@ -49,7 +49,7 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
     }
 
     /// A text that was begun.
-    pub(super) fn finish(&mut self, begun: Progressed) -> Result<Fitted, TokenizerError> {
+    pub(crate) fn finish(&mut self, begun: Progressed) -> Result<Fitted, TokenizerError> {
         let mut now = begun;
         loop {
             match now {
@@ -64,7 +64,7 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
 }
 
 /// A text for each item as far as it comes without draws. Each is to be finished in its turn.
-pub(super) fn begin_all<T: Sync>(
+pub(crate) fn begin_all<T: Sync>(
     tokenizer: &dyn Tokenizer,
     items: &[T],
     progress: &dyn Progress,
@@ -77,14 +77,14 @@ pub(super) fn begin_all<T: Sync>(
 }
 
 /// A text that is being made.
-pub(super) struct Fitting {
+pub(crate) struct Fitting {
     made: Fitted,
     target: usize,
     tries: u32,
 }
 
 /// How far a text has come.
-pub(super) enum Progressed {
+pub(crate) enum Progressed {
     /// It fits, or it was tried often enough.
     Done(Fitted),
     /// It is too short.
@@ -120,12 +120,12 @@ impl Fitting {
 }
 
 /// Draws so many ids of a vocabulary.
-pub(super) fn ids_of(random: &mut Pcg64, vocabulary: u32, count: usize) -> Vec<u32> {
+pub(crate) fn ids_of(random: &mut Pcg64, vocabulary: u32, count: usize) -> Vec<u32> {
     as_ids(random.integers_vec(0, vocabulary.into(), count))
 }
 
 /// Drawn numbers as ids; none of an empty vocabulary.
-pub(super) fn as_ids(drawn: Option<Vec<i64>>) -> Vec<u32> {
+pub(crate) fn as_ids(drawn: Option<Vec<i64>>) -> Vec<u32> {
     drawn.unwrap_or_default().into_iter().map(|id| id.unsigned_abs() as u32).collect()
 }
 

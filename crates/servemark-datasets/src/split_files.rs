@@ -7,7 +7,7 @@ use servemark_core::DatasetError;
 
 /// The files of a split: the one at `path`, or those in the folder there, or in its part for the
 /// subset. Where no file's name says of which split it is, all are the one for training.
-pub(super) fn of_split(
+pub(crate) fn of_split(
     path: &Path,
     subset: Option<&str>,
     split: &str,

@@ -1,0 +1,47 @@
+use servemark_core::ErrorKind;
+
+use super::*;
+use crate::heard::{Heard, heard};
+
+#[track_caller]
+fn reads(frames: &[&str]) -> (Heard, Vec<Result<Flow, RequestError>>) {
+    let decoder = DashscopeDecoder::new(&Sample::new("Hi", 1, 8));
+    let (heard, outcomes, _) = heard(decoder, frames, |_, _| false);
+    (heard, outcomes)
+}
+
+fn chosen(fields: &str, reason: &str) -> String {
+    format!(
+        r#"{{"output":{{"choices":[{{"message":{{{fields}}},"finish_reason":"{reason}"}}]}},"usage":{{"input_tokens":3,"output_tokens":2}}}}"#
+    )
+}
+
+#[test]
+fn texts_that_grow_and_pieces_give_the_same() {
+    let growing = [chosen(r#""content":"Hel""#, "null"), chosen(r#""content":"Hello""#, "stop")];
+    let pieces = [chosen(r#""content":"Hel""#, "null"), chosen(r#""content":"lo""#, "stop")];
+    let (grown, outcomes) = reads(&growing.each_ref().map(String::as_str));
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(grown, reads(&pieces.each_ref().map(String::as_str)).0);
+}
+
+#[test]
+fn reasoning_is_told_apart() {
+    let frame = chosen(r#""reasoning_content":"Hm","content":"""#, "stop");
+    let (heard, outcomes) = reads(&[&frame]);
+    assert!(format!("{heard:?}").contains("Reasoning"), "{heard:?}");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
+#[test]
+fn a_text_without_choices_is_read() {
+    let (_, outcomes) = reads(&[r#"{"output":{"text":"Hi","finish_reason":"stop"}}"#]);
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+}
+
+#[test]
+fn an_answer_without_an_output_is_an_error() {
+    let (_, outcomes) = reads(&[r#"{"code":"InvalidParameter","message":"too long"}"#]);
+    let error = outcomes[0].clone().unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::InStream, "too long"));
+}

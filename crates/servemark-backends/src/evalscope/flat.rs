@@ -1,0 +1,99 @@
+//! Bodies that ask for embeddings and rankings: conversations become the texts in them.
+
+use serde_json::{Value, json};
+use servemark_core::{JsonObject, Prompt, RequestError, Sample};
+
+use super::EvalscopeSpec;
+use super::body::{Filling, only};
+use crate::payload::{cannot_say, text_of};
+
+/// Embeddings of one text, or of several at once.
+pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
+    let input = match &sample.prompt {
+        Prompt::Texts(texts) => json!(texts),
+        Prompt::Messages(messages) => match said(messages).as_slice() {
+            [text] => json!(text),
+            texts => json!(texts),
+        },
+        prompt => text_of(prompt, spec.path())?,
+    };
+    Ok(Filling::replacing(only("input", input)).with_model(spec, sample).with_extra(spec))
+}
+
+/// Documents ranked by a query.
+pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
+    let (query, documents) =
+        ranking(&sample.prompt).ok_or_else(|| cannot_say(&sample.prompt, spec.path()))?;
+    Ok(Filling::replacing(only("query", query))
+        .with("documents", documents)
+        .with_model(spec, sample)
+        .with_extra(spec))
+}
+
+/// How many embeddings a prompt asks for.
+pub(super) fn texts(prompt: &Prompt) -> usize {
+    match prompt {
+        Prompt::Texts(texts) => texts.len(),
+        Prompt::Messages(messages) => said(messages).len(),
+        _ => 1,
+    }
+}
+
+/// How many documents a prompt has.
+pub(super) fn documents(prompt: &Prompt) -> usize {
+    let documents = ranking(prompt).map(|(_, documents)| documents);
+    documents.as_ref().and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+/// A query and its documents. The first of several texts, or messages, is the query.
+fn ranking(prompt: &Prompt) -> Option<(Value, Value)> {
+    Some(match prompt {
+        Prompt::Ranking { query, documents } => (json!(query), json!(documents)),
+        Prompt::Body(body) => {
+            let query = body.get("query").cloned().unwrap_or_else(|| json!(""));
+            let documents = match body.get("documents") {
+                Some(Value::String(document)) => json!([document]),
+                documents => documents.cloned().unwrap_or_else(|| json!([])),
+            };
+            (query, documents)
+        }
+        Prompt::Messages(messages) => {
+            let mut contents = messages.iter().map(content);
+            (json!(contents.next()?), contents.collect())
+        }
+        Prompt::Texts(texts) => match texts.as_slice() {
+            [query] => (json!(query), json!([""])),
+            [query, documents @ ..] => (json!(query), json!(documents)),
+            [] => return None,
+        },
+        prompt => (json!(prompt.text()?), json!([TEST_DOCUMENT])),
+    })
+}
+
+/// The texts of a conversation, one by one.
+fn said(messages: &[JsonObject]) -> Vec<&str> {
+    messages.iter().flat_map(|message| texts_of(message.get("content"))).collect()
+}
+
+/// The text of a message.
+fn content(message: &JsonObject) -> String {
+    texts_of(message.get("content")).join(" ")
+}
+
+/// A content is a text, or parts of which some are. Without one it is an empty text.
+fn texts_of(content: Option<&Value>) -> Vec<&str> {
+    match content {
+        None => vec![""],
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(parts)) => parts.iter().filter_map(text_part).collect(),
+        Some(_) => Vec::new(),
+    }
+}
+
+fn text_part(part: &Value) -> Option<&str> {
+    let is_text = part.get("type").and_then(Value::as_str) == Some("text");
+    is_text.then(|| part.get("text").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// What a query without documents ranks.
+const TEST_DOCUMENT: &str = "This is a test document for reranking.";

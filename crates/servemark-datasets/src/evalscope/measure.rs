@@ -1,0 +1,82 @@
+//! How long prompts are, and whether that is what was asked for.
+
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, SpecialTokens, Tokenizer, TokenizerError,
+};
+
+use super::{Asked, EvalscopeSpec};
+
+/// Counts tokens where there is a tokenizer, characters where there is none.
+#[derive(Clone, Copy)]
+pub(super) struct Measure<'a> {
+    of: &'a EvalscopeSpec,
+    tokenizer: Option<&'a dyn Tokenizer>,
+}
+
+impl<'a> Measure<'a> {
+    pub(super) fn of(of: &'a EvalscopeSpec, context: &DrawContext<'a>) -> Self {
+        Self { of, tokenizer: of.tokenizer.then_some(context.tokenizer) }
+    }
+
+    /// The tokenizer, which whoever asks for it needs.
+    pub(super) fn tokenizer(&self, what: &str) -> Result<&'a dyn Tokenizer, DatasetError> {
+        let missing = || DatasetError::Settings(format!("{what} needs --tokenizer-path"));
+        self.tokenizer.ok_or_else(missing)
+    }
+
+    /// Whether a text becomes a message.
+    pub(super) fn is_chat(&self) -> bool {
+        self.of.chat
+    }
+
+    /// Whether a prompt's length lies within the bounds that were asked for.
+    pub(super) fn fits(&self, prompt: &str) -> Result<bool, TokenizerError> {
+        let length = match self.tokenizer {
+            None => prompt.chars().count(),
+            Some(tokenizer) if self.of.chat => in_chat(tokenizer, &[user(prompt)])?,
+            Some(tokenizer) => tokenizer.encode(prompt, SpecialTokens::Add)?.len(),
+        };
+        Ok((self.of.shortest as usize..=self.of.longest as usize).contains(&length))
+    }
+
+    /// A text as a request of its own.
+    pub(super) fn ask(&self, text: &str) -> Result<Asked, DatasetError> {
+        if self.of.chat {
+            return self.ask_in_chat(vec![user(text)]);
+        }
+        let tokens = match self.tokenizer {
+            Some(tokenizer) => tokenizer.count(text, SpecialTokens::Omit)?,
+            None => 0,
+        };
+        Ok(Asked::new(text, tokens))
+    }
+
+    /// A conversation as a request. It is counted where the server is asked for a chat, too.
+    pub(super) fn ask_in_chat(&self, messages: Vec<JsonObject>) -> Result<Asked, DatasetError> {
+        let tokens = match self.tokenizer.filter(|_| self.of.chat) {
+            Some(tokenizer) => in_chat(tokenizer, &messages)?,
+            None => 0,
+        };
+        Ok(Asked::new(messages, tokens as u32))
+    }
+}
+
+/// How many tokens a conversation has as the model reads it.
+pub(super) fn in_chat(
+    tokenizer: &dyn Tokenizer,
+    messages: &[JsonObject],
+) -> Result<usize, TokenizerError> {
+    let rendered = tokenizer.apply_chat_template(messages)?;
+    Ok(tokenizer.encode(&rendered, SpecialTokens::Omit)?.len())
+}
+
+/// What a user says.
+pub(super) fn user(text: &str) -> JsonObject {
+    message("user", text)
+}
+
+/// What somebody says.
+pub(super) fn message(role: &str, text: &str) -> JsonObject {
+    let parts = [("role", role), ("content", text)];
+    parts.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect()
+}

@@ -1,0 +1,51 @@
+//! ShareGPT's conversations as evalscope's hub has them: what a human and an assistant say in turn.
+
+use serde_json::Value;
+use servemark_core::JsonObject;
+
+use super::measure::{message, user};
+
+/// The files' names where they are published.
+pub(super) const ENGLISH: &str = "common_en_70k.jsonl";
+pub(super) const CHINESE: &str = "common_zh_70k.jsonl";
+
+/// All that was said, up to what a human said last.
+pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
+    let mut messages = Vec::new();
+    let mut last = 0;
+    for turn in turns(row)? {
+        let [human, assistant] = [said(turn, "human")?, said(turn, "assistant")?];
+        if human.is_empty() {
+            continue;
+        }
+        messages.push(user(human));
+        last = messages.len();
+        if !assistant.is_empty() {
+            messages.push(message("assistant", assistant));
+        }
+    }
+    messages.truncate(last);
+    Ok(messages)
+}
+
+/// What a human said, turn by turn.
+pub(super) fn humans(row: &Value) -> Result<Vec<&str>, String> {
+    let said = turns(row)?.iter().map(|turn| said(turn, "human"));
+    said.filter(|said| !matches!(said, Ok(""))).collect()
+}
+
+fn turns(row: &Value) -> Result<&[Value], String> {
+    match row.get("conversation") {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(turns)) => Ok(turns),
+        Some(_) => Err("its \"conversation\" is no array".to_owned()),
+    }
+}
+
+fn said<'a>(turn: &'a Value, who: &str) -> Result<&'a str, String> {
+    match turn.get(who) {
+        None => Ok(""),
+        Some(Value::String(text)) => Ok(text.trim()),
+        Some(_) => Err(format!("what {who} says is no text")),
+    }
+}
