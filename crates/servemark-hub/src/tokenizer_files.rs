@@ -18,7 +18,8 @@ pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
         return Vec::new();
     }
     let is_wanted = |file: &&&str| {
-        COMPANIONS.contains(*file) || is_vocabulary(file) && (!is_whole || **file == WHOLE)
+        COMPANIONS.contains(*file)
+            || is_vocabulary(file) && (!is_whole || [WHOLE, MISTRALS].contains(*file))
     };
     files.iter().filter(is_wanted).copied().collect()
 }
@@ -28,10 +29,11 @@ fn is_vocabulary(file: &str) -> bool {
     VOCABULARIES.contains(&file) || file.ends_with(".tiktoken") && !file.contains('/')
 }
 
-/// With it no other vocabulary is needed.
+/// With it no other vocabulary is needed, unless Mistral's own is asked for.
 const WHOLE: &str = "tokenizer.json";
+const MISTRALS: &str = "tekken.json";
 
-const VOCABULARIES: [&str; 4] = [WHOLE, "tekken.json", "tokenizer.model", "vocab.json"];
+const VOCABULARIES: [&str; 4] = [WHOLE, MISTRALS, "tokenizer.model", "vocab.json"];
 
 /// Small files that say more; the Python tools want the last of them, too.
 const COMPANIONS: [&str; 9] = [
@@ -60,6 +62,10 @@ mod tests {
         takes(
             &["README.md", "model.safetensors", "tokenizer.json", "tokenizer.model", "merges.txt"],
             &["tokenizer.json", "merges.txt"],
+        );
+        takes(
+            &["tokenizer.json", "tekken.json", "tokenizer.model"],
+            &["tokenizer.json", "tekken.json"],
         );
         takes(
             &["qwen.tiktoken", "tokenizer_config.json"],

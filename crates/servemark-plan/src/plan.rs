@@ -49,6 +49,9 @@ pub struct ModelSpec {
     /// Where the tokenizer is; where none is given, what the server says of itself, else the
     /// model's name.
     pub tokenizer: Option<TokenizerSpec>,
+    /// Whether the tokenizer is Mistral's own file, `tekken.json`, whatever lies beside it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mistral_tokenizer: bool,
     /// Whether the run does without a tokenizer. Prompts are token ids then, or texts that count for
     /// one token each, and outputs are counted by the server alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -37,6 +37,9 @@ impl Folder {
 
     /// `tokenizer_config.json`; a folder without one has the defaults.
     pub(crate) fn config(&self) -> Result<Config, TokenizerError> {
+        if self.is_mistrals() {
+            return Ok(Config::default());
+        }
         let path = self.tokenizer.with_file_name("tokenizer_config.json");
         match read_optional(&path)? {
             Some(text) => serde_json::from_str(&text).map_err(unusable(&path)),
@@ -49,6 +52,9 @@ impl Folder {
         &self,
         name: &str,
     ) -> Result<Option<T>, TokenizerError> {
+        if self.is_mistrals() {
+            return Ok(None);
+        }
         let path = self.tokenizer.with_file_name(name);
         let text = read_optional(&path)?;
         text.map(|text| serde_json::from_str(&text).map_err(unusable(&path))).transpose()
@@ -56,9 +62,19 @@ impl Folder {
 
     /// The chat template: `chat_template.jinja`, else the one in the configuration.
     pub(crate) fn chat_template(&self, config: &Config) -> Result<Option<String>, TokenizerError> {
+        if self.is_mistrals() {
+            return Ok(None);
+        }
         let path = self.tokenizer.with_file_name("chat_template.jinja");
         let file = read_optional(&path)?;
         Ok(file.or_else(|| config.chat_template.as_ref()?.default().map(str::to_owned)))
+    }
+}
+
+impl Folder {
+    /// Whether the tokenizer is in Mistral's own layout. What lies beside it belongs to another.
+    fn is_mistrals(&self) -> bool {
+        self.tokenizer.file_name().is_some_and(|name| name == layout::TEKKEN)
     }
 }
 

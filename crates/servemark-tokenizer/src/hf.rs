@@ -20,6 +20,8 @@ pub struct HfTokenizer {
     vocab_size: u32,
     token_ids: Vec<u32>,
     special_ids: Vec<u32>,
+    /// Whether special tokens are found in a text.
+    finds_special: bool,
     wrapping: Wrapping,
     bos_token: Option<String>,
     chat_template: Option<ChatTemplate>,
@@ -56,6 +58,9 @@ impl HfTokenizer {
         let template = template.or_else(|| read.chat_template.map(str::to_owned));
         let mut tokenizer = Self::assemble(file, load(read.tokenizer, file)?, &config, template)?;
         tokenizer.vocab_size = read.vocab_size.unwrap_or(tokenizer.vocab_size);
+        if let Some(ids) = read.special_ids {
+            (tokenizer.special_ids, tokenizer.finds_special) = (ids, false);
+        }
         tokenizer.seeing(Vision::of(&folder, &config)?)
     }
 
@@ -79,6 +84,7 @@ impl HfTokenizer {
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
             special_ids: special_ids(&pipeline, config)?,
+            finds_special: true,
             chat_template: template
                 .map(|source| ChatTemplate::new(&source, config.special_tokens())),
             vision: None,
@@ -126,6 +132,9 @@ impl Tokenizer for HfTokenizer {
     }
 
     fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {
+        if !self.finds_special {
+            return Ok(self.special_ids.clone());
+        }
         let added = self.pipeline.encoding()?.get_added_vocabulary().get_added_tokens_decoder();
         let special = added.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id);
         let mut ids: Vec<u32> = special.collect();

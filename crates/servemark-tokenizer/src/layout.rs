@@ -3,6 +3,7 @@
 mod byte_level;
 mod encodings;
 mod sglang_json;
+mod tekken;
 mod tiktoken;
 mod word_pairs;
 
@@ -15,6 +16,8 @@ use servemark_core::TokenizerError;
 use crate::document::Document;
 use crate::files::{Config, unusable};
 
+pub(crate) use self::tekken::FILE as TEKKEN;
+
 /// A tokenizer in the layout of `tokenizer.json`, and what its own layout says besides.
 #[derive(Debug)]
 pub(crate) struct Read {
@@ -22,6 +25,8 @@ pub(crate) struct Read {
     /// The size that the model's own tokenizer says it has, where it counts added tokens, too.
     pub(crate) vocab_size: Option<u32>,
     pub(crate) chat_template: Option<&'static str>,
+    /// The ids of the special tokens, where they are not found in a text.
+    pub(crate) special_ids: Option<Vec<u32>>,
 }
 
 /// The file of a folder that says what the tokens are. The first that is there is the best.
@@ -32,7 +37,7 @@ pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
         .or_else(|| first_ending_with(folder, ".tiktoken"))
         .or_else(|| named("vocab.json"))
         .or_else(|| named("tokenizer.model"))
-        .or_else(|| named("tekken.json"))
+        .or_else(|| named(TEKKEN))
 }
 
 /// Reads a tokenizer in whichever layout it is.
@@ -46,12 +51,12 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
         return tiktoken::read(path, &name, bytes, config);
     }
     let text = fs::read_to_string(path).map_err(unusable(path))?;
-    if name != "vocab.json" && name != "tekken.json" && !text.contains("\"regular_tokens\"") {
+    if name != "vocab.json" && name != TEKKEN && !text.contains("\"regular_tokens\"") {
         return Ok(Read::alone(Document::Text(text)));
     }
     let json: Value = serde_json::from_str(&text).map_err(unusable(path))?;
     match &*name {
-        "tekken.json" => Err(refuse(path, "Mistral's own layout is not read")),
+        TEKKEN => tekken::read(path, json),
         "vocab.json" => word_pairs::read(path, json, config),
         _ if json.get("regular_tokens").is_some() => sglang_json::read(path, json),
         _ => Ok(Read::alone(Document::Value(json))),
@@ -61,7 +66,7 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
 impl Read {
     /// A tokenizer whose layout says no more.
     fn alone(tokenizer: Document) -> Self {
-        Self { tokenizer, vocab_size: None, chat_template: None }
+        Self { tokenizer, vocab_size: None, chat_template: None, special_ids: None }
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::TokenizerError;
 
 use crate::HfTokenizer;
+use crate::layout::TEKKEN;
 
 /// Which tokenizer: a folder with a `tokenizer.json`, or that file.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
@@ -29,6 +30,15 @@ impl TokenizerSpec {
     pub fn hub_name(&self) -> Option<&str> {
         let is_name = is_hub_name(&self.source) && !Path::new(&self.source).exists();
         is_name.then_some(&self.source)
+    }
+
+    /// The tokenizer in Mistral's own layout, `tekken.json`, of the same folder.
+    #[must_use]
+    pub fn mistrals(&self) -> Self {
+        match Path::new(&self.source) {
+            folder if folder.is_dir() => Self::new(folder.join(TEKKEN).to_string_lossy()),
+            _ => self.clone(),
+        }
     }
 
     /// Loads it. What is on a hub has to be downloaded before.

@@ -2,14 +2,12 @@
 //! between flags.
 
 use super::args::VllmArgs;
+use super::tokenizer_mode;
 use crate::error::CliError;
 
 /// What is not built by name, then vLLM's rules.
 pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
-    let mode = args.target.tokenizer_mode.as_str();
-    if !["auto", "hf"].contains(&mode) {
-        return Err(CliError::not_built(format!("--tokenizer-mode {mode}")));
-    }
+    tokenizer_mode::check(args)?;
     check_dataset(args)?;
     check_untokenized(args)?;
     check_timing(args)

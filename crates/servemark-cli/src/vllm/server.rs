@@ -6,6 +6,7 @@ use servemark_plan::{ModelSpec, ServerSpec};
 use servemark_tokenizer::TokenizerSpec;
 
 use super::args::{TargetArgs, VllmArgs};
+use super::tokenizer_mode;
 use crate::address::at_host;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -40,6 +41,7 @@ pub(super) fn model(args: &VllmArgs) -> ModelSpec {
     spec.name = simulator(args).map(|simulator| simulator.model).or_else(|| model.clone());
     spec.served_name.clone_from(served_model_name);
     spec.tokenizer = tokenizer.as_ref().map(TokenizerSpec::new);
+    spec.mistral_tokenizer = tokenizer_mode::is_mistrals(args);
     spec.untokenized = *skip_tokenizer_init;
     spec
 }

@@ -166,8 +166,26 @@ fn rules_between_flags_are_vllms_in_its_words() {
 }
 
 #[test]
-fn what_is_not_built_is_named() {
-    refuses("--tokenizer-mode mistral", "--tokenizer-mode mistral is not built yet");
+fn tokenizers_are_made_as_the_mode_says() {
+    says("--tokenizer-mode mistral", &[("/model/mistral_tokenizer", json!(true))]);
+    for mode in ["auto", "hf", "slow", "cohere", "deepseek_v32"] {
+        says(&format!("--tokenizer-mode {mode}"), &[("/model/mistral_tokenizer", Value::Null)]);
+    }
+    let custom = "--tokenizer-mode deepseek_v4 --dataset-name custom --dataset-path a.jsonl";
+    refuses(
+        custom,
+        "--tokenizer-mode deepseek_v4 renders conversations by code of vLLM's own, which is not \
+         here: give --skip-chat-template where the data set has it, or --tokenizer-mode hf and a \
+         tokenizer with a chat_template.jinja",
+    );
+    says(&format!("{custom} --skip-chat-template"), &[("/model/mistral_tokenizer", Value::Null)]);
+    refuses(
+        "--tokenizer-mode kimi_audio",
+        "--tokenizer-mode kimi_audio makes its tokens by code of vLLM's own, which is not here: \
+         give --tokenizer-mode hf and a folder with the same tokens as a tokenizer.json \
+         (--tokenizer DIR)",
+    );
+    refuses("--tokenizer-mode fast", "No tokenizer registered for tokenizer_mode='fast'.");
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub(super) fn of_ranks(
         tokenizer: Document::Value(tokenizer.into_json()),
         vocab_size: Some(last.map_or(0, |last| last + 1)),
         chat_template: None,
+        special_ids: None,
     }
 }
 

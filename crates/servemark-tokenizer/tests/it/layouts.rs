@@ -152,7 +152,6 @@ fn layouts_that_are_not_read_say_what_to_do() {
     for (name, bytes, why) in [
         ("tokenizer.model", &b"\n\x0e\n\x05<unk>\x15"[..], "SentencePiece models are not read"),
         ("tokenizer.model", b"\xff\xfe", "SentencePiece models are not read"),
-        ("tekken.json", b"{}", "Mistral's own layout is not read"),
         ("model.gguf", b"GGUF", "GGUF files are not read"),
         ("unheard.tiktoken", b"YQ== 0\n", "known for cl100k_base.tiktoken, o200k_base.tiktoken"),
     ] {

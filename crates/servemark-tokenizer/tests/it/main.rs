@@ -6,6 +6,7 @@ mod chat_templates;
 mod folders;
 mod layouts;
 mod sizes;
+mod tekken;
 mod texts;
 
 use std::path::PathBuf;

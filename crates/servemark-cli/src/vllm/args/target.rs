@@ -44,7 +44,8 @@ pub(in crate::vllm) struct TargetArgs {
     /// The folder or the name of the tokenizer; by default the model's
     #[arg(long, value_name = "PATH")]
     pub(in crate::vllm) tokenizer: Option<String>,
-    /// How the tokenizer is loaded
+    /// How the tokenizer is made of the model's files: mistral takes tekken.json, auto and hf what
+    /// transformers takes
     #[arg(long, value_name = "MODE", default_value = "auto")]
     pub(in crate::vllm) tokenizer_mode: String,
     /// Let code that comes with a model or a data set run: no effect, nothing of it ever runs here

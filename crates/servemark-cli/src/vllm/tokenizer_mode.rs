@@ -1,0 +1,60 @@
+//! `--tokenizer-mode`: which ways to make a tokenizer of a model's files there are here.
+
+use super::args::VllmArgs;
+use crate::error::CliError;
+
+/// Whether the tokenizer is Mistral's own.
+pub(super) fn is_mistrals(args: &VllmArgs) -> bool {
+    args.target.tokenizer_mode == MISTRALS
+}
+
+/// Refuses what is code of a model's own.
+pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
+    let mode = args.target.tokenizer_mode.as_str();
+    match mode {
+        _ if args.target.skip_tokenizer_init => Ok(()),
+        MISTRALS => Ok(()),
+        _ if AS_TRANSFORMERS.contains(&mode) => Ok(()),
+        _ if OTHER_CONVERSATIONS.contains(&mode) && !renders_conversations(args) => Ok(()),
+        _ if OTHER_CONVERSATIONS.contains(&mode) => Err(CliError::setting(
+            FLAG,
+            format!(
+                "{mode} renders conversations by code of vLLM's own, which is not here: give \
+                 --skip-chat-template where the data set has it, or --tokenizer-mode hf and a \
+                 tokenizer with a chat_template.jinja"
+            ),
+        )),
+        _ if OTHER_TOKENS.contains(&mode) => Err(CliError::setting(
+            FLAG,
+            format!(
+                "{mode} makes its tokens by code of vLLM's own, which is not here: give \
+                 --tokenizer-mode hf and a folder with the same tokens as a tokenizer.json \
+                 (--tokenizer DIR)"
+            ),
+        )),
+        _ => Err(CliError::Peer(format!("No tokenizer registered for tokenizer_mode='{mode}'."))),
+    }
+}
+
+/// Whether prompts are put into the model's template.
+fn renders_conversations(args: &VllmArgs) -> bool {
+    let data = &args.dataset;
+    match data.dataset_name.as_str() {
+        "custom" | "speed_bench" | "hf" => !data.skip_chat_template,
+        "custom_audio" => !data.enable_multimodal_chat,
+        name => name == "spec_bench",
+    }
+}
+
+const FLAG: &str = "--tokenizer-mode";
+const MISTRALS: &str = "mistral";
+
+/// Modes whose tokens and templates are those of transformers. The last is that of earlier
+/// versions of vLLM, and gives the same ids more slowly.
+const AS_TRANSFORMERS: [&str; 6] = ["auto", "cohere", "hf", "inkling", "kimi_k3", "slow"];
+
+/// Modes whose tokens are those of transformers, and whose templates are not.
+const OTHER_CONVERSATIONS: [&str; 3] = ["deepseek_v32", "deepseek_v4", "deepseek_v41"];
+
+/// Modes whose tokens are their own.
+const OTHER_TOKENS: [&str; 2] = ["alpamayo2_super", "kimi_audio"];
