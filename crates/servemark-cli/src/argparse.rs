@@ -20,6 +20,7 @@ pub(crate) use self::config::with_config;
 pub(crate) use self::flexible::Flexible;
 pub(crate) use self::given::{Given, texts};
 pub(crate) use self::grammar::{Arity, Flag, Grammar};
+pub(crate) use self::refusal::refuse_missing;
 pub(crate) use self::scope::{Owner, Scope, check_scopes};
 
 use std::iter::Peekable;

@@ -13,6 +13,7 @@ use crate::sglang::embedding::{self, Sweep};
 use crate::sweep::{SweepRuns, bench};
 use crate::vllm::Offline;
 use crate::vllm::Series;
+use crate::vllm::TextSlices;
 use crate::vllm::sweep::SweepCommand;
 use crate::{Parsed, sglang, vllm};
 
@@ -36,6 +37,8 @@ pub enum Invocation {
     Sweep(Box<Sweep>),
     /// Several runs of a serving benchmark.
     SweepRuns(Box<SweepRuns>),
+    /// A text to be cut into prompts.
+    TextSlices(Box<TextSlices>),
     /// A sweep of vLLM's.
     VllmSweep(Box<SweepCommand>),
 }
@@ -116,7 +119,15 @@ fn module(
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
         "vllm.entrypoints.cli.main" => vllm::command(args, environment),
+        "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
+            let slices = vllm::text_slices(args, environment)?;
+            Ok(Invocation::TextSlices(Box::new(slices)))
+        }
         "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
+        other if other.starts_with(VLLM_SWEEPS) => {
+            let kind = OsString::from(&other[VLLM_SWEEPS.len()..]);
+            vllm_sweep(std::iter::once(kind).chain(args), environment)
+        }
         other if other.starts_with("sglang.") || other.starts_with("vllm.") => {
             Err(refuse_unbuilt(&format!("python -m {other}")))
         }
@@ -126,6 +137,16 @@ fn module(
         }
     }
 }
+
+fn vllm_sweep(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    Ok(Invocation::VllmSweep(Box::new(vllm::sweep::parse(args, environment)?)))
+}
+
+/// vLLM's sweeps are also modules that Python runs.
+const VLLM_SWEEPS: &str = "vllm.benchmarks.sweep.";
 
 /// The last part of a path: `/usr/bin/python3` is `python3`.
 fn file_name(command: &OsStr) -> String {
@@ -170,6 +191,8 @@ Commands:
   vllm bench throughput ...               a server that is sent everything at once
   vllm bench latency ...                  a server that is sent one batch after the other
   vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
+  python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
+                                          a text cut into prompts, same command line
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clap::builder::PossibleValue;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, CommandFactory};
 use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
@@ -15,6 +15,25 @@ pub(crate) struct Mirror {
     pub(crate) peer: &'static [&'static str],
     pub(crate) exclusive: &'static [&'static [&'static str]],
     pub(crate) flags: Vec<Value>,
+}
+
+/// A command whose flags are all the peer's has these of the recording, with their defaults.
+#[track_caller]
+pub(crate) fn mirrors<T: CommandFactory>(flags: Vec<Value>) {
+    let mut command = T::command();
+    command.build();
+    let names = flags.iter().map(|flag| text(&flag["name"]));
+    let peer = std::iter::once("--help".to_owned()).chain(names);
+    let peer: Vec<&'static str> = peer.map(|name| &*name.leak()).collect();
+    let mirror = Mirror { command, peer: peer.leak(), exclusive: &[], flags };
+    mirror.check_names();
+    mirror.check_choices();
+    mirror.check_arities();
+    let matches = mirror.matches(&mirror.read(&[]));
+    for flag in &mirror.flags {
+        assert_eq!(mirror.value(&matches, flag), flag["default"], "{}", flag["name"]);
+    }
+    assert!(mirror.grammar().own.is_empty(), "there are flags that the peer has not");
 }
 
 impl Mirror {

@@ -25,7 +25,9 @@ mod scope;
 mod series;
 mod server;
 mod simulate;
+mod slices;
 pub mod sweep;
+mod tokenizer_mode;
 mod wire;
 
 use std::ffi::OsString;
@@ -37,6 +39,7 @@ use self::args::VllmArgs;
 use self::names::PEER;
 pub use self::offline::{Offline, Told};
 pub use self::series::{Purpose, Series};
+pub use self::slices::{TextSlices, text_slices};
 use crate::argparse::{Flexible, Given, texts, with_config};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};

@@ -11,6 +11,7 @@ mod screen;
 mod selftest;
 mod series;
 mod serve;
+mod slices;
 mod sweep;
 mod ticker;
 mod vllm;

@@ -25,6 +25,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
+        Invocation::TextSlices(slices) => crate::slices::cut(&slices),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
         _ => unreachable!("every invocation is served"),
     };

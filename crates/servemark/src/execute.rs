@@ -44,11 +44,15 @@ impl Run {
 /// calling thread.
 pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     plan.check()?;
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ExecuteError::Machine)?
-        .block_on(run(plan, context))
+    on_this_thread(run(plan, context))
+}
+
+/// Does some work on a runtime of its own.
+pub(crate) fn on_this_thread<T>(
+    work: impl Future<Output = Result<T, ExecuteError>>,
+) -> Result<T, ExecuteError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(ExecuteError::Machine)?.block_on(work)
 }
 
 async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {

@@ -26,7 +26,12 @@ pub(crate) async fn gather(
     clock: MonotonicClock,
 ) -> Result<Files, ExecuteError> {
     let hub = Hub::new(&context.hub, clock, context.audience.as_ref());
-    let tokenizer = local_tokenizer(context, &hub, tokenizer).await?;
+    let tokenizer = match local_tokenizer(context, &hub, tokenizer).await? {
+        TokenizerSource::At(spec) if plan.model.mistral_tokenizer => {
+            TokenizerSource::At(spec.mistrals())
+        }
+        found => found,
+    };
     let mut plan = plan.clone();
     fill(&mut plan.workload.dataset, context, &hub).await?;
     Ok(Files { tokenizer, plan })
@@ -37,11 +42,21 @@ async fn local_tokenizer(
     hub: &Hub<'_>,
     tokenizer: &TokenizerSource,
 ) -> Result<TokenizerSource, ExecuteError> {
-    let TokenizerSource::At(spec) = tokenizer else { return Ok(tokenizer.clone()) };
-    let Some(name) = spec.hub_name() else { return Ok(tokenizer.clone()) };
+    match tokenizer {
+        TokenizerSource::At(spec) => Ok(TokenizerSource::At(local(context, hub, spec).await?)),
+        other => Ok(other.clone()),
+    }
+}
+
+/// The tokenizer with a path in place of a name.
+pub(crate) async fn local(
+    context: &RunContext,
+    hub: &Hub<'_>,
+    spec: &TokenizerSpec,
+) -> Result<TokenizerSpec, ExecuteError> {
+    let Some(name) = spec.hub_name() else { return Ok(spec.clone()) };
     context.tell(&News::LookingUp { what: &format!("the tokenizer of {name}") });
-    let folder = settled(context, hub.tokenizer(name).await?);
-    Ok(TokenizerSource::At(TokenizerSpec::new(folder)))
+    Ok(TokenizerSpec::new(settled(context, hub.tokenizer(name).await?)))
 }
 
 async fn fill(
@@ -90,7 +105,7 @@ fn source(spec: &VllmHubSpec, repository: String) -> Result<DatasetSource, Datas
 }
 
 /// The path; a copy that may be out of date will do, and the user hears of it.
-fn settled(context: &RunContext, found: Found) -> String {
+pub(crate) fn settled(context: &RunContext, found: Found) -> String {
     if let Some(error) = found.stale {
         let what = "ask the hub for the newest version, so the copy in the cache is used";
         context.tell(&News::Missed { what, reason: error.to_string() });

@@ -110,6 +110,7 @@ mod salt;
 mod score;
 mod selftest;
 mod server;
+mod slices;
 mod stage;
 mod stop_key;
 mod sweep;
@@ -128,6 +129,7 @@ pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
     SelftestVerdict, selftest,
 };
+pub use slices::cut_text;
 pub use stop_key::stop_on_ctrl_c;
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,

@@ -1,12 +1,13 @@
 //! What vLLM's `FlexibleArgumentParser` adds to argparse, taken back before argparse's rules apply:
 //! flags with underscores, JSON values given key by key, and help about a word.
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
 
+use super::Given;
 use super::refusal::expected_argument;
-use crate::error::CliError;
+use crate::error::{CliError, UsageError};
 
 /// A command line without them.
 #[derive(Debug, Default)]
@@ -38,6 +39,22 @@ impl Flexible {
         }
         flexible.args.extend(objects.into_args());
         Ok(flexible)
+    }
+
+    /// The flags of a command whose flags are all the peer's.
+    pub(crate) fn typed<T: CommandFactory + FromArgMatches>(
+        &self,
+        program: &str,
+    ) -> Result<(T, Given), UsageError> {
+        let mut command = self.searched(T::command().bin_name(program));
+        command.build();
+        let named = |arg: &Arg| Some(format!("--{}", arg.get_long()?));
+        let peer: Vec<String> = command.get_arguments().filter_map(named).collect();
+        let peer: Vec<&str> = peer.iter().map(String::as_str).collect();
+        let refuse = |error| UsageError::refused(program, error);
+        let given = Given::read(command, &peer, &[], &self.args).map_err(refuse)?;
+        let (args, _) = given.typed(program)?;
+        Ok((args, given))
     }
 
     fn asked_about(&mut self, keyword: &str) {

@@ -36,6 +36,17 @@ fn choices(error: &clap::Error) -> String {
     choices.iter().map(|choice| repr(choice)).collect::<Vec<_>>().join(", ")
 }
 
+/// Refuses a command line without flags that it must have. Beside each stands whether it was given.
+pub(crate) fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result<(), CliError> {
+    let missing: Vec<&str> =
+        flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(", ");
+    Err(CliError::Peer(format!("the following arguments are required: {missing}")))
+}
+
 /// A flag stands without what it needs.
 pub(super) fn expected_argument(flag: &str, expected: &'static str) -> CliError {
     CliError::ExpectedArgument { flag: flag.to_owned(), expected }

@@ -33,6 +33,20 @@ fn the_command_that_is_run_already() {
 }
 
 #[test]
+fn what_python_runs_of_vllm() {
+    let slices = "python -m vllm.benchmarks.datasets.create_txt_slices_dataset --num-prompts 7 \
+                  --input a.txt --output a.jsonl --tokenizer gpt2";
+    let Invocation::TextSlices(slices) = read(slices).unwrap() else { panic!("it is another") };
+    assert_eq!(slices.count, 7);
+    let plot = read("python -m vllm.benchmarks.sweep.plot results/today").unwrap();
+    assert!(matches!(plot, Invocation::VllmSweep(_)));
+    refuses(
+        "python -m vllm.benchmarks.mm_processor",
+        "python -m vllm.benchmarks.mm_processor is not built yet",
+    );
+}
+
+#[test]
 fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
     let line = "python3 -m sglang.benchmark.steady_state_serving --num-prompts 7";
     refuses(line, "the following arguments are required: --steady-state-concurrency-ratio");

@@ -85,7 +85,7 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
 /// How long drawn prompts and their outputs are.
 pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
     let (random, short) = (&args.random, &args.dataset);
-    let spreads = spreads(&random.random_range_ratio)?;
+    let spreads = spreads(RATIO, &random.random_range_ratio)?;
     let mut lengths = VllmLengths::default();
     let input = short.input_len.unwrap_or(random.random_input_len);
     let output = short.output_len.unwrap_or(random.random_output_len);
@@ -96,12 +96,14 @@ pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
     Ok(lengths)
 }
 
+const RATIO: &str = "--random-range-ratio";
+
 fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
     let random = &args.random;
     let mut spec = VllmRerankSpec::default();
     let input = args.dataset.input_len.unwrap_or(random.random_input_len);
     spec.input_tokens = at_least("--random-input-len", 0, input)?;
-    spec.spread = spreads(&random.random_range_ratio)?.input;
+    spec.spread = spreads(RATIO, &random.random_range_ratio)?.input;
     spec.batch = several("--random-batch-size", random.random_batch_size)?;
     spec.mode = if random.no_reranker { RerankMode::Each } else { RerankMode::Pair };
     Ok(spec)

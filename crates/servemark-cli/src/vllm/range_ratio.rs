@@ -1,4 +1,4 @@
-//! `--random-range-ratio`: one share for prompts and outputs, or one for each.
+//! `--random-range-ratio` and its like: one share for prompts and outputs, or one for each.
 
 use serde_json::Value;
 use servemark_datasets::Spread;
@@ -15,25 +15,23 @@ pub(super) struct Spreads {
 }
 
 /// Reads `0.3` or `{"input": 0.3, "output": 0.5}`.
-pub(super) fn spreads(text: &str) -> Result<Spreads, CliError> {
-    let share = |share| Spread::new(share).map_err(refused(FLAG));
+pub(super) fn spreads(flag: &'static str, text: &str) -> Result<Spreads, CliError> {
+    let share = |share| Spread::new(share).map_err(refused(flag));
     if let Ok(both) = python::float(text) {
         let both = share(both)?;
         return Ok(Spreads { input: both, output: both });
     }
-    let shares: Value = serde_json::from_str(text).map_err(|_| malformed(text))?;
+    let shares: Value = serde_json::from_str(text).map_err(|_| malformed(flag, text))?;
     let [input, output] =
-        ["input", "output"].map(|key| shares[key].as_f64().ok_or_else(|| malformed(text)));
+        ["input", "output"].map(|key| shares[key].as_f64().ok_or_else(|| malformed(flag, text)));
     Ok(Spreads { input: share(input?)?, output: share(output?)? })
 }
 
-fn malformed(text: &str) -> CliError {
+fn malformed(flag: &'static str, text: &str) -> CliError {
     let shown = python::repr(text);
     let why = format!("must be a number or {{\"input\": NUMBER, \"output\": NUMBER}}, not {shown}");
-    CliError::setting(FLAG, why)
+    CliError::setting(flag, why)
 }
-
-const FLAG: &str = "--random-range-ratio";
 
 #[cfg(test)]
 mod tests {
@@ -41,7 +39,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, input: f64, output: f64) {
-        let spreads = spreads(text).unwrap();
+        let spreads = spreads("--ratio", text).unwrap();
         assert_eq!((spreads.input.share(), spreads.output.share()), (input, output));
     }
 
@@ -54,8 +52,8 @@ mod tests {
     #[test]
     fn what_is_no_share_is_refused() {
         for text in ["1.0", "x", r#"{"input": 0.5}"#, "[1]", r#"{"input": 0.1, "output": 1}"#] {
-            let error = spreads(text).unwrap_err().to_string();
-            assert!(error.starts_with("--random-range-ratio "), "{error}");
+            let error = spreads("--ratio", text).unwrap_err().to_string();
+            assert!(error.starts_with("--ratio "), "{error}");
         }
     }
 }

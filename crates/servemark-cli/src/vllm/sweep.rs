@@ -225,15 +225,7 @@ fn read<T: CommandFactory + FromArgMatches>(
 ) -> Result<(T, Given), UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?.iter().map(|arg| spelled_out(arg)).collect();
-    let flexible = Flexible::take_back(args).map_err(refuse)?;
-    let mut command = flexible.searched(T::command().bin_name(program));
-    command.build();
-    let peer: Vec<String> =
-        command.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-    let peer: Vec<&str> = peer.iter().map(String::as_str).collect();
-    let given = Given::read(command, &peer, &[], &flexible.args).map_err(refuse)?;
-    let (args, _) = given.typed(program)?;
-    Ok((args, given))
+    Flexible::take_back(args).map_err(refuse)?.typed(program)
 }
 
 /// `-o PATH`, `-oPATH` and `-o=PATH` are `--output-dir`; `-e` likewise.

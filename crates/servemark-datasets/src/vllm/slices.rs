@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, Progress, SpecialTokens, Tokenizer, TokenizerError, parallel};
+use servemark_pyjson::Text;
 use servemark_rng::{Pcg64, PythonRandom};
 
 use super::VllmLengths;
@@ -14,7 +15,7 @@ use crate::text_file;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TextSlicesSpec {
-    /// The text.
+    /// The text's file.
     pub path: PathBuf,
     /// How long prompts and outputs are.
     #[serde(default)]
@@ -32,6 +33,13 @@ pub struct TextSlice {
     pub prompt: String,
     /// How many tokens to ask for.
     pub output_tokens: u32,
+}
+
+impl TextSlice {
+    /// The slice as a line of a file for the data set `custom`, as the converter writes it.
+    pub fn line(&self) -> serde_json::Result<String> {
+        servemark_pyjson::to_string(self, Text::Unicode).map(|json| json + "\n")
+    }
 }
 
 impl TextSlicesSpec {

@@ -30,7 +30,6 @@ pub(super) struct WorkloadArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ServeFlags {
     /// The command that runs the server, such as 'vllm serve MODEL'
     #[arg(long, value_name = "COMMAND")]
@@ -42,9 +41,6 @@ pub(super) struct ServeFlags {
     /// What is run after each benchmark, instead of emptying the server's caches
     #[arg(long, value_name = "COMMAND")]
     pub(super) after_bench_cmd: Option<String>,
-    /// Show what the commands print
-    #[arg(long)]
-    pub(super) show_stdout: bool,
     /// How many seconds to wait for the server
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = python::int)]
     pub(super) server_ready_timeout: i64,
@@ -57,12 +53,8 @@ pub(super) struct ServeFlags {
     /// A JSON file of combinations of parameters for the benchmark's command
     #[arg(long, value_name = "FILE")]
     pub(super) bench_params: Option<String>,
-    /// The folder of all experiments
-    #[arg(short, long, value_name = "PATH", default_value = "results")]
-    pub(super) output_dir: String,
-    /// The folder of this one in it; by default the time
-    #[arg(short, long, value_name = "NAME")]
-    pub(super) experiment_name: Option<String>,
+    #[command(flatten)]
+    pub(super) experiment: ExperimentArgs,
     /// How often each combination is measured
     #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
     pub(super) num_runs: i64,
@@ -72,6 +64,20 @@ pub(super) struct ServeFlags {
     /// Go on when a run fails, and tell of it in a file
     #[arg(long)]
     pub(super) continue_on_error: bool,
+}
+
+/// Where results are, and whether they are made.
+#[derive(Args, Clone, Debug)]
+pub(super) struct ExperimentArgs {
+    /// The folder of all experiments
+    #[arg(short, long, value_name = "PATH", default_value = "results")]
+    pub(super) output_dir: String,
+    /// The folder of this one in it; by default the time
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) experiment_name: Option<String>,
+    /// Show what the commands print
+    #[arg(long)]
+    pub(super) show_stdout: bool,
     /// Print what would be run
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -83,7 +89,6 @@ pub(super) struct ServeFlags {
 /// Measure how long a server takes to start, in several settings
 #[derive(Clone, Debug, Parser)]
 #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
-#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct StartupArgs {
     /// The command that measures one start
     #[arg(long, value_name = "COMMAND", default_value = "vllm bench startup")]
@@ -97,24 +102,11 @@ pub(super) struct StartupArgs {
     /// Refuse parameters that the command does not know, instead of leaving them out
     #[arg(long)]
     pub(super) strict_params: bool,
-    /// The folder of all experiments
-    #[arg(short, long, value_name = "PATH", default_value = "results")]
-    pub(super) output_dir: String,
-    /// The folder of this one in it; by default the time
-    #[arg(short, long, value_name = "NAME")]
-    pub(super) experiment_name: Option<String>,
+    #[command(flatten)]
+    pub(super) experiment: ExperimentArgs,
     /// How often each combination is measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) num_runs: i64,
-    /// Show what the commands print
-    #[arg(long)]
-    pub(super) show_stdout: bool,
-    /// Print what would be run
-    #[arg(long)]
-    pub(super) dry_run: bool,
-    /// Go on with an experiment that was stopped
-    #[arg(long)]
-    pub(super) resume: bool,
 }
 
 /// Plot one result of a sweep over another

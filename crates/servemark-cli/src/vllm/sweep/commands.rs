@@ -6,10 +6,11 @@ use std::time::Duration;
 use servemark_report::chart::Scale;
 use servemark_report::{Binner, Filter, ParetoSpec, RelationSpec};
 
-use super::args::{ParetoArgs, PlotArgs, ServeFlags, StartupArgs, WorkloadArgs};
+use super::args::{ExperimentArgs, ParetoArgs, PlotArgs, ServeFlags, StartupArgs, WorkloadArgs};
 use super::{
     Experiment, ParetoSweep, PlotSweep, ServeSweep, StartupSweep, Workload, WorkloadVariable, shell,
 };
+use crate::argparse::refuse_missing;
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -32,15 +33,21 @@ impl ServeFlags {
             warmup_prompts: warmup(self.warmup_num_prompts)?,
             continues: self.continue_on_error,
             workload,
-            experiment: Experiment {
-                folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
-                dry_run: self.dry_run,
-                resume: self.resume,
-                runs: runs(self.num_runs)?,
-                shows_output: self.show_stdout,
-            },
+            experiment: self.experiment.experiment(self.num_runs, environment)?,
             serve_parameters: file(self.serve_params),
             bench_parameters: file(self.bench_params),
+        })
+    }
+}
+
+impl ExperimentArgs {
+    fn experiment(self, num_runs: i64, environment: &Environment) -> Result<Experiment, CliError> {
+        Ok(Experiment {
+            folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
+            dry_run: self.dry_run,
+            resume: self.resume,
+            runs: runs(num_runs)?,
+            shows_output: self.show_stdout,
         })
     }
 }
@@ -62,13 +69,7 @@ impl StartupArgs {
     pub(super) fn command(self, environment: &Environment) -> Result<StartupSweep, CliError> {
         Ok(StartupSweep {
             command: split("--startup-cmd", &self.startup_cmd)?,
-            experiment: Experiment {
-                folder: folder(&self.output_dir, self.experiment_name.as_deref(), environment),
-                dry_run: self.dry_run,
-                resume: self.resume,
-                runs: runs(self.num_runs)?,
-                shows_output: self.show_stdout,
-            },
+            experiment: self.experiment.experiment(self.num_runs, environment)?,
             serve_parameters: file(self.serve_params),
             startup_parameters: file(self.startup_params),
             is_strict: self.strict_params,
@@ -115,16 +116,6 @@ impl ParetoArgs {
         let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
         Ok(ParetoSweep { folder, spec, dry_run: self.dry_run })
     }
-}
-
-fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result<(), CliError> {
-    let missing: Vec<&str> =
-        flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let missing = missing.join(", ");
-    Err(CliError::Peer(format!("the following arguments are required: {missing}")))
 }
 
 fn split(flag: &'static str, line: &str) -> Result<Vec<String>, CliError> {

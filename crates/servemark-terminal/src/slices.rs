@@ -1,0 +1,25 @@
+//! A text cut into prompts, and the file they go to.
+
+use std::fs;
+
+use anyhow::Context;
+use servemark::datasets::TextSlice;
+use servemark::{ExitCode, cut_text};
+use servemark_cli::vllm::TextSlices;
+
+use crate::{screen, serve};
+
+/// Cuts a text and writes its prompts.
+pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
+    for warning in &slices.warnings {
+        screen::complain(&format!("warning: {warning}"));
+    }
+    let mut context = serve::context(true)?;
+    context.hub = slices.hub.clone();
+    let prompts = cut_text(&slices.spec, slices.count, &slices.tokenizer, &context)?;
+    let lines = prompts.iter().map(TextSlice::line).collect::<Result<String, _>>()?;
+    let path = slices.output.display();
+    fs::write(&slices.output, lines).with_context(|| format!("cannot write {path}"))?;
+    screen::complain(&format!("Wrote {} prompts to {path}", prompts.len()));
+    Ok(ExitCode::Ok)
+}
