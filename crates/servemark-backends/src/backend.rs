@@ -63,11 +63,26 @@ impl WireRequest {
         path: impl Into<Cow<'static, str>>,
         document: &impl Serialize,
     ) -> Result<Self, RequestError> {
-        let body = serde_json::to_vec(document)
-            .map_err(|error| RequestError::new(ErrorKind::Encode, error.to_string()))?;
+        let body = serde_json::to_vec(document).map_err(|error| unwritten(&error))?;
+        Ok(Self::of_json(path, body))
+    }
+
+    /// The same as Python's `json.dumps` writes it: with blanks between, and all that is beyond
+    /// ASCII escaped.
+    pub fn python(
+        path: impl Into<Cow<'static, str>>,
+        document: &impl Serialize,
+    ) -> Result<Self, RequestError> {
+        let mut body = Vec::new();
+        servemark_pyjson::to_writer(document, servemark_pyjson::Text::Ascii, &mut body)
+            .map_err(|error| unwritten(&error))?;
+        Ok(Self::of_json(path, body))
+    }
+
+    fn of_json(path: impl Into<Cow<'static, str>>, body: Vec<u8>) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Ok(Self { path: path.into(), headers, body: body.into() })
+        Self { path: path.into(), headers, body: body.into() }
     }
 
     /// The same request with a sample's own headers.
@@ -82,4 +97,8 @@ impl WireRequest {
         }
         Ok(self)
     }
+}
+
+fn unwritten(error: &serde_json::Error) -> RequestError {
+    RequestError::new(ErrorKind::Encode, error.to_string())
 }

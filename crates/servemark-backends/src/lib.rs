@@ -7,6 +7,7 @@
 //!
 //! [`Sample`]: servemark_core::Sample
 
+mod aisbench;
 mod answer;
 mod backend;
 mod chat;
@@ -34,6 +35,7 @@ mod vllm;
 mod wire;
 mod wire_backend;
 
+pub use aisbench::{AisbenchBackend, AisbenchClass, AisbenchSpec, GeneratedDecoder, TritonDecoder};
 pub use backend::{Backend, Decoder, Flow, WireRequest};
 pub use chat::{ChatBackend, ChatSpec};
 pub use completions::{CompletionsBackend, CompletionsSpec};

@@ -2,14 +2,16 @@
 //!
 //! Each route's own knobs live with the route; here is what they share and the choice among them.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use servemark_core::{JsonObject, Sample};
 
 use crate::{
-    BackendName, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
-    EmbeddingsSpec, EvalscopeApi, EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec,
-    RerankBackend, RerankSpec, Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend,
-    VllmDialect, VllmSpec, WireBackend,
+    AisbenchBackend, AisbenchSpec, BackendName, ChatBackend, ChatSpec, CompletionsBackend,
+    CompletionsSpec, EmbeddingsBackend, EmbeddingsSpec, EvalscopeApi, EvalscopeBackend,
+    EvalscopeSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
+    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -45,6 +47,8 @@ pub enum BackendSpec {
     Vllm(VllmSpec),
     /// One of the APIs of evalscope's client.
     Evalscope(EvalscopeSpec),
+    /// One of the classes of AISBench's client.
+    Aisbench(AisbenchSpec),
 }
 
 impl BackendSpec {
@@ -80,6 +84,7 @@ impl BackendSpec {
             Self::Truss(spec) => &spec.common,
             Self::Vllm(spec) => &spec.common,
             Self::Evalscope(spec) => &spec.common,
+            Self::Aisbench(spec) => &spec.common,
         }
     }
 
@@ -95,15 +100,17 @@ impl BackendSpec {
             Self::Truss(spec) => &mut spec.common,
             Self::Vllm(spec) => &mut spec.common,
             Self::Evalscope(spec) => &mut spec.common,
+            Self::Aisbench(spec) => &mut spec.common,
         }
     }
 
     /// Where its requests go, from the target's base.
-    pub fn path(&self) -> &str {
+    pub fn path(&self) -> Cow<'_, str> {
         match self {
-            Self::Vllm(spec) => spec.path(),
-            Self::Evalscope(spec) => spec.path(),
-            other => other.route().map_or("", Route::path),
+            Self::Vllm(spec) => spec.path().into(),
+            Self::Evalscope(spec) => spec.path().into(),
+            Self::Aisbench(spec) => spec.path(),
+            other => other.route().map_or("", Route::path).into(),
         }
     }
 
@@ -112,6 +119,7 @@ impl BackendSpec {
         match self {
             Self::Vllm(spec) => spec.dialect.generates(),
             Self::Evalscope(spec) => spec.api.generates(),
+            Self::Aisbench(_) => true,
             other => other.route().is_some_and(Route::generates),
         }
     }
@@ -121,6 +129,7 @@ impl BackendSpec {
         match self {
             Self::Vllm(spec) => spec.dialect == VllmDialect::OpenaiChat,
             Self::Evalscope(_) => true,
+            Self::Aisbench(spec) => spec.class.takes_messages(),
             other => other.route().is_some_and(Route::takes_messages),
         }
     }
@@ -134,7 +143,7 @@ impl BackendSpec {
         }
     }
 
-    /// What is spoken; vLLM's and evalscope's clients have dialects of their own instead.
+    /// What is spoken; vLLM's, evalscope's and AISBench's clients have dialects instead.
     fn route(&self) -> Option<Route> {
         Some(match self {
             Self::Generate(_) => Route::Generate,
@@ -144,7 +153,7 @@ impl BackendSpec {
             Self::Rerank(_) => Route::Rerank,
             Self::Trt(_) => Route::Trt,
             Self::Truss(_) => Route::Truss,
-            Self::Vllm(_) | Self::Evalscope(_) => return None,
+            Self::Vllm(_) | Self::Evalscope(_) | Self::Aisbench(_) => return None,
         })
     }
 
@@ -173,6 +182,7 @@ impl BackendSpec {
             Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
             Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),
             Self::Evalscope(spec) => WireBackend::Evalscope(EvalscopeBackend::new(spec.clone())),
+            Self::Aisbench(spec) => WireBackend::Aisbench(AisbenchBackend::new(spec.clone())),
         }
     }
 }

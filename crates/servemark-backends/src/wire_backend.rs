@@ -4,10 +4,11 @@ use servemark_core::{RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::{
-    Backend, ChatBackend, CompletionsBackend, DashscopeDecoder, Decoder, EmbeddingsBackend,
-    EmbeddingsDecoder, EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder, OpenAiDecoder,
-    PoolingDecoder, RerankBackend, RerankDecoder, ResponsesDecoder, TrtBackend, TrtDecoder,
-    TrussBackend, VllmBackend, WireRequest,
+    AisbenchBackend, Backend, ChatBackend, CompletionsBackend, DashscopeDecoder, Decoder,
+    EmbeddingsBackend, EmbeddingsDecoder, EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder,
+    GeneratedDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
+    ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend,
+    WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -32,6 +33,8 @@ pub enum WireBackend {
     Vllm(VllmBackend),
     /// One of the APIs of evalscope's client.
     Evalscope(EvalscopeBackend),
+    /// One of the classes of AISBench's client.
+    Aisbench(AisbenchBackend),
 }
 
 impl Backend for WireBackend {
@@ -48,6 +51,7 @@ impl Backend for WireBackend {
             Self::Truss(backend) => backend.encode(sample),
             Self::Vllm(backend) => backend.encode(sample),
             Self::Evalscope(backend) => backend.encode(sample),
+            Self::Aisbench(backend) => backend.encode(sample),
         }
     }
 
@@ -62,6 +66,7 @@ impl Backend for WireBackend {
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
             Self::Vllm(backend) => backend.decoder(sample),
             Self::Evalscope(backend) => backend.decoder(sample),
+            Self::Aisbench(backend) => backend.decoder(sample),
         }
     }
 }
@@ -76,6 +81,8 @@ pub enum WireDecoder {
     Embeddings(EmbeddingsDecoder),
     /// Of SGLang's `/generate`.
     Generate(GenerateDecoder),
+    /// Of text-generation-inference and `MindIE`.
+    Generated(GeneratedDecoder),
     /// Of OpenAI's two routes, and of Truss.
     OpenAi(OpenAiDecoder),
     /// Of vLLM's `/pooling`.
@@ -84,6 +91,8 @@ pub enum WireDecoder {
     Rerank(RerankDecoder),
     /// Of OpenAI's `/v1/responses`.
     Responses(ResponsesDecoder),
+    /// Of Triton's generate extension.
+    Triton(TritonDecoder),
     /// Of TensorRT-LLM behind Triton.
     Trt(TrtDecoder),
 }
@@ -94,10 +103,12 @@ impl WireDecoder {
             Self::Dashscope(decoder) => decoder,
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,
+            Self::Generated(decoder) => decoder,
             Self::OpenAi(decoder) => decoder,
             Self::Pooling(decoder) => decoder,
             Self::Rerank(decoder) => decoder,
             Self::Responses(decoder) => decoder,
+            Self::Triton(decoder) => decoder,
             Self::Trt(decoder) => decoder,
         }
     }

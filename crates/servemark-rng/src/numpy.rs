@@ -80,6 +80,25 @@ impl NumpyRandom {
         scale * self.standard_gamma(shape)
     }
 
+    /// `numpy.random.zipf(exponent)`: a whole number from one on, by the method of Devroye. One for
+    /// an exponent of one or less, which NumPy refuses.
+    pub fn zipf(&mut self, exponent: f64) -> i64 {
+        if exponent.is_nan() || exponent <= 1.0 {
+            return 1;
+        }
+        let less_one = exponent - 1.0;
+        let scale = less_one.exp2();
+        loop {
+            let (uniform, judge) = (1.0 - self.random_sample(), self.random_sample());
+            let value = uniform.powf(-1.0 / less_one).floor();
+            let ratio = (1.0 + 1.0 / value).powf(less_one);
+            let is_drawn = judge * value * (ratio - 1.0) / (scale - 1.0) <= ratio / scale;
+            if value >= 1.0 && value <= i64::MAX as f64 && is_drawn {
+                return value as i64;
+            }
+        }
+    }
+
     /// The index that `numpy.random.choice(items, p=weights)` takes.
     ///
     /// `None` if a weight is negative or not finite, or if all are 0. The weights need not add up

@@ -21,7 +21,7 @@ pub(crate) fn header(
 fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFacts {
     let mut facts = RunFacts::default();
     plan.speaks().clone_into(&mut facts.backend);
-    plan.wire.path().clone_into(&mut facts.api_path);
+    facts.api_path = plan.wire.path().into_owned();
     facts.target = server.url();
     facts.model.clone_from(&names.served);
     facts.model_id = Some(names.model.clone()).filter(|model| *model != names.served);

@@ -2,6 +2,7 @@
 
 #![expect(clippy::float_cmp, clippy::unreadable_literal, reason = "numbers as Python prints them")]
 
+mod aisbench;
 mod properties;
 mod sglang;
 mod vllm;

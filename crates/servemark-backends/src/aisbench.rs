@@ -1,0 +1,196 @@
+//! What AISBench's client asks for, class by class.
+//!
+//! The order and the presence of the keys, and the way in which they are written, are those of
+//! AISBench v3.1 (commit 29c363e). What its generation settings hold goes into a body as it is.
+
+mod generated;
+mod triton;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{JsonObject, Prompt, RequestError, Sample};
+
+pub use self::generated::GeneratedDecoder;
+pub use self::triton::TritonDecoder;
+use crate::payload::{Payload, text_of};
+use crate::{Backend, CommonSpec, OpenAiDecoder, WireDecoder, WireRequest, places};
+
+/// One of AISBench's models of a service with its knobs.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AisbenchSpec {
+    /// Which class of models.
+    pub class: AisbenchClass,
+    /// What every dialect is told. The generation settings are its extra body; none of these
+    /// classes sends `ignore_eos` by itself.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+}
+
+impl AisbenchSpec {
+    /// A class with these knobs.
+    pub fn new(class: AisbenchClass, common: CommonSpec) -> Self {
+        Self { class, common }
+    }
+
+    /// Where requests go, from the target's base. Triton's path names the model.
+    pub fn path(&self) -> Cow<'static, str> {
+        let streams = self.common.stream;
+        match self.class {
+            AisbenchClass::VllmChat => "/v1/chat/completions".into(),
+            AisbenchClass::Vllm => "/v1/completions".into(),
+            AisbenchClass::MindieStream => "/infer".into(),
+            AisbenchClass::Tgi if streams => "/generate_stream".into(),
+            AisbenchClass::Tgi => "/generate".into(),
+            AisbenchClass::Triton => {
+                let kind = if streams { "generate_stream" } else { "generate" };
+                format!("/v2/models/{}/{kind}", self.common.model).into()
+            }
+        }
+    }
+}
+
+/// A class of AISBench's models.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AisbenchClass {
+    /// `VLLMCustomAPIChat`: chat.
+    VllmChat,
+    /// `VLLMCustomAPI`: text completions.
+    Vllm,
+    /// `MindieStreamApi`: `MindIE`'s own route, which always streams.
+    MindieStream,
+    /// `TGICustomAPI`: the routes of text-generation-inference.
+    Tgi,
+    /// `TritonCustomAPI`: Triton's generate extension.
+    Triton,
+}
+
+impl AisbenchClass {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::VllmChat, Self::Vllm, Self::MindieStream, Self::Tgi, Self::Triton];
+
+    /// The name of the class.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::VllmChat => "VLLMCustomAPIChat",
+            Self::Vllm => "VLLMCustomAPI",
+            Self::MindieStream => "MindieStreamApi",
+            Self::Tgi => "TGICustomAPI",
+            Self::Triton => "TritonCustomAPI",
+        }
+    }
+
+    /// Whether it takes messages, and so conversations of several turns.
+    pub const fn takes_messages(self) -> bool {
+        matches!(self, Self::VllmChat)
+    }
+}
+
+impl fmt::Display for AisbenchClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The codec of one of AISBench's classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AisbenchBackend {
+    spec: AisbenchSpec,
+}
+
+impl AisbenchBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: AisbenchSpec) -> Self {
+        Self { spec }
+    }
+
+    fn body(&self, sample: &Sample) -> Result<JsonObject, RequestError> {
+        let streams = self.spec.common.stream;
+        let path = self.spec.path();
+        let text = || text_of(&sample.prompt, &path);
+        let body = Payload::default();
+        Ok(match self.spec.class {
+            AisbenchClass::VllmChat => {
+                let messages = messages(sample, &path)?;
+                let body = body.with("stream", streams).with("messages", messages);
+                let asked = streams.then(|| json!({"include_usage": true}));
+                self.limited(body.with_some("stream_options", asked), sample)
+            }
+            AisbenchClass::Vllm => {
+                let body = body.with("prompt", text()?).with("stream", streams);
+                let body = self.limited(body, sample);
+                if streams {
+                    body.with("stream_options", json!({"include_usage": true}))
+                } else {
+                    body
+                }
+            }
+            AisbenchClass::MindieStream => {
+                let body = body.with("inputs", text()?).with("stream", true);
+                body.with("parameters", self.parameters(sample))
+            }
+            AisbenchClass::Tgi => {
+                body.with("inputs", text()?).with("parameters", self.parameters(sample))
+            }
+            AisbenchClass::Triton => body
+                .with_some("id", sample.extra_body.get("id").cloned())
+                .with("text_input", text()?)
+                .with("parameters", self.parameters(sample)),
+        }
+        .into_object())
+    }
+
+    /// The generation settings, then the length and the model, which win over them.
+    fn limited(&self, body: Payload, sample: &Sample) -> Payload {
+        let common = &self.spec.common;
+        body.with_all(common.extra_for(sample))
+            .with("max_tokens", sample.output_tokens)
+            .with("model", sample.adapter.as_deref().unwrap_or(&common.model))
+    }
+
+    /// The same where they are an object of their own. Triton has no adapters.
+    fn parameters(&self, sample: &Sample) -> JsonObject {
+        let adapter = sample.adapter.as_deref();
+        let adapter = adapter.filter(|_| self.spec.class != AisbenchClass::Triton);
+        Payload::default()
+            .with_all(self.spec.common.extra_body.clone())
+            .with("max_new_tokens", sample.output_tokens)
+            .with_some("adapter_id", adapter)
+            .into_object()
+    }
+}
+
+/// A conversation, or a text as a user says it.
+fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
+    match &sample.prompt {
+        Prompt::Messages(messages) => places::filled(messages, &sample.media),
+        prompt => Ok(json!([{"role": "user", "content": text_of(prompt, path)?}])),
+    }
+}
+
+impl Backend for AisbenchBackend {
+    type Decoder = WireDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let body = self.body(sample)?;
+        WireRequest::python(self.spec.path(), &body)?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> WireDecoder {
+        match self.spec.class {
+            AisbenchClass::VllmChat | AisbenchClass::Vllm => {
+                WireDecoder::OpenAi(OpenAiDecoder::new(sample))
+            }
+            AisbenchClass::MindieStream | AisbenchClass::Tgi => {
+                WireDecoder::Generated(GeneratedDecoder::new(sample))
+            }
+            AisbenchClass::Triton => WireDecoder::Triton(TritonDecoder::new(sample)),
+        }
+    }
+}

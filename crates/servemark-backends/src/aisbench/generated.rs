@@ -1,0 +1,152 @@
+//! Answers of text-generation-inference and of `MindIE`: a token an event, and at the end the whole
+//! text with what was counted.
+
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
+use servemark_sse::Event;
+
+use crate::answer::Answer;
+use crate::running_text::RunningText;
+use crate::wire::{Frame, Text, in_stream, parse};
+use crate::{Decoder, Flow};
+
+/// Reads an answer of text-generation-inference or of `MindIE`.
+///
+/// The text is in the tokens of a stream, and in `generated_text` where there were none. AISBench
+/// takes the last `generated_text` for the text and looks at nothing else.
+#[derive(Clone, Debug)]
+pub struct GeneratedDecoder {
+    answer: Answer<Seen>,
+}
+
+/// What was read of the text.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// Whether any of it was a token's.
+    by_token: bool,
+    whole: RunningText,
+}
+
+impl GeneratedDecoder {
+    /// A reader for the answer to a sample.
+    pub fn new(sample: &Sample) -> Self {
+        Self { answer: Answer::to(sample) }
+    }
+
+    fn part(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let part: Part<'_> = parse(json)?;
+        if part.error.is_some() {
+            return Err(in_stream(json));
+        }
+        if let Some(token) = &part.token {
+            self.token(token, out);
+        }
+        if let Some(Text(text)) = &part.generated_text {
+            self.whole(text, out);
+        }
+        part.details.map_or(Ok(()), |details| self.details(&details, out))
+    }
+
+    /// A token without text is one that the server still holds back, or the one that ends.
+    fn token(&mut self, token: &Token<'_>, out: &mut dyn Sink) {
+        let text = token.text.as_ref().map_or("", |text| &text.0);
+        self.answer.choice(0).by_token |= !text.is_empty();
+        self.answer.delta(Delta::content(text).with_tokens(Some(token.id.count())), out);
+    }
+
+    fn whole(&mut self, text: &str, out: &mut dyn Sink) {
+        self.answer.over();
+        let seen = self.answer.choice(0);
+        let new = if seen.by_token { "" } else { seen.whole.advance(text) };
+        if !new.is_empty() {
+            self.answer.delta(Delta::content(new), out);
+        }
+    }
+
+    fn details(&mut self, details: &Details<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
+        if details.generated_tokens.is_some() {
+            out.usage(Usage::new(None, details.generated_tokens));
+        }
+        match &details.finish_reason {
+            Some(Text(reason)) => self.answer.finish(0, reason, None, out),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Decoder for GeneratedDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        match self.answer.event(event)? {
+            ControlFlow::Continue(json) => self.part(json, out).map(|()| Flow::Continue),
+            ControlFlow::Break(flow) => Ok(flow),
+        }
+    }
+
+    /// One object, or a list with one in it.
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let Frame::Json(json) = Frame::of(body) else { return Ok(()) };
+        if !json.starts_with(b"[") {
+            return self.part(json, out);
+        }
+        let parts: Vec<&RawValue> = parse(json)?;
+        parts.iter().try_for_each(|part| self.part(part.get().as_bytes(), out))
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.answer.end()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    token: Option<Token<'a>>,
+    #[serde(borrow)]
+    generated_text: Option<Text<'a>>,
+    #[serde(borrow)]
+    details: Option<Details<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Token<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(default)]
+    id: Ids,
+}
+
+/// One token's id, or those of several that were found at once.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Ids {
+    Several(Vec<i64>),
+    One(IgnoredAny),
+}
+
+impl Default for Ids {
+    fn default() -> Self {
+        Self::One(IgnoredAny)
+    }
+}
+
+impl Ids {
+    fn count(&self) -> u32 {
+        match self {
+            Self::Several(ids) => u32::try_from(ids.len()).unwrap_or(u32::MAX),
+            Self::One(_) => 1,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Details<'a> {
+    generated_tokens: Option<u32>,
+    #[serde(borrow)]
+    finish_reason: Option<Text<'a>>,
+}
