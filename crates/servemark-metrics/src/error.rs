@@ -28,6 +28,17 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// An objective of a run cannot be read.
+    #[error(
+        "expected an objective such as ttft:p99<2000ms, tpot:mean<=50ms, success>=99% or \
+         goodput>=95%, with a latency in ttft, tpot, itl, e2el, queue, response_ttft, \
+         response_e2el, a statistic in mean, median, max or a percentile, and us, ms or s; got \
+         {given:?}"
+    )]
+    Objective {
+        /// What was given.
+        given: String,
+    },
     /// A service-level objective does not read `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {

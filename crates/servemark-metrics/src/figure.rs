@@ -215,7 +215,7 @@ impl Latency {
 }
 
 impl Statistic {
-    fn name(self) -> String {
+    pub(crate) fn name(self) -> String {
         match self {
             Self::Mean => "mean".to_owned(),
             Self::Median => "median".to_owned(),
@@ -223,7 +223,7 @@ impl Statistic {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "mean" => Some(Self::Mean),
             "median" => Some(Self::Median),

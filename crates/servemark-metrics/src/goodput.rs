@@ -128,16 +128,13 @@ impl Goodput {
         duration_s: f64,
     ) -> Option<Self> {
         let slos = (!policy.slos.is_empty()).then_some(&policy.slos)?;
-        let meets = |score: &RequestScore<'_>, slo: &Slo| {
-            let observed = slo.metric.observed_ms(score, policy);
-            score.success && observed.is_some_and(|observed| observed <= slo.limit_ms)
-        };
+        let meets = |score: &RequestScore<'_>, slo: &Slo| meets(score, slo, policy);
         let share = |count: usize| (!scores.is_empty()).then(|| count as f64 / scores.len() as f64);
         let result = |slo: &Slo| {
             let met = scores.iter().filter(|score| meets(score, slo)).count();
             SloResult { slo: *slo, met, attainment: share(met) }
         };
-        let good = scores.iter().filter(|score| slos.iter().all(|slo| meets(score, slo))).count();
+        let good = scores.iter().filter(|score| is_good(score, policy)).count();
         Some(Self {
             good,
             requests_per_s: (duration_s > 0.0).then(|| good as f64 / duration_s),
@@ -145,6 +142,16 @@ impl Goodput {
             by_slo: slos.iter().map(result).collect(),
         })
     }
+}
+
+/// Whether a request met every objective of a policy.
+pub(crate) fn is_good(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
+    policy.slos.iter().all(|slo| meets(score, slo, policy))
+}
+
+fn meets(score: &RequestScore<'_>, slo: &Slo, policy: &MetricPolicy) -> bool {
+    let observed = slo.metric.observed_ms(score, policy);
+    score.success && observed.is_some_and(|observed| observed <= slo.limit_ms)
 }
 
 #[cfg(test)]

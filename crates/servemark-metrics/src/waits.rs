@@ -64,7 +64,8 @@ impl Rates {
     }
 }
 
-fn queue_wait(record: &RequestRecord) -> Option<f64> {
+/// From due to let pass by the concurrency gate.
+pub(crate) fn queue_wait(record: &RequestRecord) -> Option<f64> {
     Some(seconds_between(record.scheduled, record.granted?))
 }
 

@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn a_start_outside_begins_at_the_bound() {
-        let at = |start| SearchRange::new(start, 2.0, 64.0, Grain::Whole).unwrap().start;
-        assert_eq!([0.5, 7.9, 100.0].map(at), [2.0, 7.0, 64.0]);
+        let at = |start| Some(SearchRange::new(start, 2.0, 64.0, Grain::Whole).unwrap().start);
+        assert_eq!([at(0.5), at(7.9), at(100.0)], [Some(2.0), Some(7.0), Some(64.0)]);
     }
 
     #[test]

@@ -1,0 +1,156 @@
+//! Against queues whose latencies are known: requests come at random, each takes a second at one of
+//! four places, and the first who come are served first.
+
+use std::collections::VecDeque;
+
+use servemark_rng::Mt19937;
+
+use super::*;
+
+const PLACES: usize = 4;
+
+/// The latencies of requests at a load of so much of what the places can do.
+fn queue(load: f64, requests: usize, random: &mut Mt19937) -> Vec<f64> {
+    let mut free = VecDeque::from([0.0; PLACES]);
+    let mut now = 0.0;
+    let mut latency = || {
+        now -= (1.0 - random.next_f64()).ln() / (load * PLACES as f64);
+        let begins = free.pop_front().map_or(now, |free: f64| free.max(now));
+        free.push_back(begins + 1.0);
+        begins + 1.0 - now
+    };
+    (0..requests).map(|_| latency()).collect()
+}
+
+/// What runs show of `p90 < limit`, settled, and whether latencies grew.
+fn judged(runs: &[Vec<f64>], objective: Objective, alpha: f64) -> (Judgement, Option<Growth>) {
+    let (mut column, mut series) = (Column::default(), Series::default());
+    for run in runs {
+        let settled = &run[run.len() / 5..];
+        column.begin_run();
+        for latency in settled {
+            column.add([*latency]);
+        }
+        series.add(settled.iter().copied());
+    }
+    (Judgement::of(objective, &column, alpha), series.growth(Measure::ResponseE2el))
+}
+
+fn p90(limit_s: f64) -> Objective {
+    Objective::at_most(Measure::E2el, Statistic::Percentile(90.0), limit_s * 1e3)
+}
+
+/// What is said of sixty probes of 600 requests, each of up to four runs: how many hold, are
+/// undecided, fail.
+fn verdicts(load: f64, limit_s: f64) -> [usize; 3] {
+    let mut random = Mt19937::from_u32_seed(1);
+    let mut counts = [0; 3];
+    for _ in 0..60 {
+        counts[verdict(load, limit_s, &mut random) as usize] += 1;
+    }
+    counts
+}
+
+fn verdict(load: f64, limit_s: f64, random: &mut Mt19937) -> Standing {
+    let mut runs = Vec::new();
+    let mut last = Standing::Undecided;
+    while last == Standing::Undecided && runs.len() < 4 {
+        runs.push(queue(load, 600, random));
+        let (judgement, growth) = judged(&runs, p90(limit_s), 0.05 / 4.0);
+        let is_growing = growth.is_some() && judgement.standing == Standing::Holds;
+        last = if is_growing { Standing::Undecided } else { judgement.standing };
+    }
+    last
+}
+
+/// Runs of 400,000 requests have a 90th percentile of 1.64 s at a load of 0.7, of 2.11 s at 0.8, of
+/// 3.4 s at 0.9.
+#[test]
+fn what_is_beyond_doubt_holds_or_fails() {
+    let [holds, ..] = verdicts(0.7, 2.4);
+    let [.., fails] = verdicts(0.9, 2.0);
+    assert!(holds >= 55 && fails >= 55, "{holds} hold, {fails} fail");
+}
+
+#[test]
+fn what_misses_its_limit_by_little_hardly_ever_holds() {
+    let holds = verdicts(0.8, 2.0)[0];
+    assert!(holds <= 6, "{holds} of 60 hold");
+    let fails = verdicts(0.8, 2.2)[2];
+    assert!(fails <= 6, "{fails} of 60 fail");
+}
+
+#[test]
+fn a_backlog_that_grows_never_holds_however_far_the_limit_is() {
+    assert_eq!(verdicts(1.2, 100.0)[0], 0);
+    let mut random = Mt19937::from_u32_seed(3);
+    let (_, growth) = judged(&[queue(1.2, 600, &mut random)], p90(100.0), 0.05);
+    let said = growth.unwrap().to_string();
+    assert!(said.starts_with("answers came later and later, by "), "{said}");
+    assert_eq!(judged(&[queue(0.5, 600, &mut random)], p90(100.0), 0.05).1, None);
+}
+
+#[test]
+fn runs_that_are_pooled_say_more() {
+    let mut random = Mt19937::from_u32_seed(5);
+    let runs: Vec<_> = (0..4).map(|_| queue(0.6, 600, &mut random)).collect();
+    let width = |count| {
+        let (Judgement { low, high, .. }, _) = judged(&runs[..count], p90(5.0), 0.05);
+        high - low
+    };
+    assert!(width(4) < width(1), "{} is not below {}", width(4), width(1));
+}
+
+fn column(values: &[f64]) -> Column {
+    let mut column = Column::default();
+    column.begin_run();
+    for value in values {
+        column.add([*value]);
+    }
+    column
+}
+
+#[track_caller]
+fn stands(objective: &str, values: &[f64], expected: Standing) {
+    let judgement = Judgement::of(objective.parse().unwrap(), &column(values), 0.05);
+    assert_eq!(judgement.standing, expected, "{judgement}");
+}
+
+#[test]
+fn a_percentile_takes_as_many_requests_as_can_show_it() {
+    stands("e2el:p99<2s", &[1.0; 298], Standing::Undecided);
+    stands("e2el:p99<2s", &[1.0; 299], Standing::Holds);
+    stands("e2el:p99<1s", &[1.0; 299], Standing::Fails);
+    stands("e2el:p99<=1s", &[1.0; 299], Standing::Holds);
+    stands("e2el:p99<2s", &[], Standing::Undecided);
+}
+
+#[test]
+fn a_request_that_failed_is_later_than_any_limit() {
+    let values: Vec<f64> =
+        (0..300).map(|index| if index % 30 == 7 { f64::INFINITY } else { 1.0 }).collect();
+    stands("e2el:p99<2s", &values, Standing::Fails);
+    stands("e2el:max<2s", &values, Standing::Fails);
+    stands("e2el:median<2s", &values, Standing::Holds);
+}
+
+#[test]
+fn shares_and_means_have_bounds_too() {
+    stands("success>=99%", &[1.0; 298], Standing::Undecided);
+    stands("success>=99%", &[1.0; 299], Standing::Holds);
+    stands("success>=100%", &[1.0; 3], Standing::Holds);
+    let mut random = Mt19937::from_u32_seed(2);
+    let scattered: Vec<f64> = (0..200).map(|_| 0.95 + random.next_f64()).collect();
+    stands("tpot:mean<1500ms", &scattered, Standing::Holds);
+    stands("tpot:mean<1430ms", &scattered, Standing::Undecided);
+    stands("tpot:mean<1350ms", &scattered, Standing::Fails);
+}
+
+#[test]
+fn a_judgement_says_what_it_is_made_of() {
+    let judgement = Judgement::of(p90(2.0), &column(&[1.0; 299]), 0.05);
+    let said = "e2el:p90<=2000ms holds: 1000.00 ms, between 1000.00 ms and 1000.00 ms";
+    assert_eq!(judgement.to_string(), said);
+    let none = Judgement::of("success>=99%".parse().unwrap(), &column(&[]), 0.05);
+    assert_eq!(none.to_string(), "success>=99% is undecided: no value, between 0.00 % and any");
+}

@@ -1,0 +1,190 @@
+//! How objectives are written: `ttft:p99<2000ms`, `success>=99%`, several parted by commas.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Goal, Measure, Objective};
+use crate::{MetricsError, Statistic};
+
+impl Objective {
+    /// Reads objectives that are parted by commas.
+    pub fn list(text: &str) -> Result<Vec<Self>, MetricsError> {
+        text.split(',').map(str::parse).collect()
+    }
+}
+
+impl FromStr for Objective {
+    type Err = MetricsError;
+
+    fn from_str(text: &str) -> Result<Self, MetricsError> {
+        let malformed = || MetricsError::Objective { given: text.to_owned() };
+        let (subject, rest) = text.split_at(text.find(['<', '>', '≤', '≥']).ok_or_else(malformed)?);
+        let (relation, limit) = relation(rest).ok_or_else(malformed)?;
+        let goal = match (subject.trim(), relation.is_below) {
+            ("success", false) => Goal::Success { share: share(limit).ok_or_else(malformed)? },
+            ("goodput", false) => Goal::Goodput { share: share(limit).ok_or_else(malformed)? },
+            (latency, true) => {
+                let (measure, statistic) = subject_of(latency).ok_or_else(malformed)?;
+                let limit_ms = milliseconds(limit).ok_or_else(malformed)?;
+                Goal::Latency { measure, statistic, limit_ms }
+            }
+            _ => return Err(malformed()),
+        };
+        Ok(Self { goal, is_strict: relation.is_strict })
+    }
+}
+
+struct Relation {
+    is_below: bool,
+    is_strict: bool,
+}
+
+fn relation(text: &str) -> Option<(Relation, &str)> {
+    const SIGNS: [(&str, bool, bool); 6] = [
+        ("<=", true, false),
+        ("≤", true, false),
+        ("<", true, true),
+        (">=", false, false),
+        ("≥", false, false),
+        (">", false, true),
+    ];
+    SIGNS.into_iter().find_map(|(sign, is_below, is_strict)| {
+        Some((Relation { is_below, is_strict }, text.strip_prefix(sign)?.trim()))
+    })
+}
+
+/// `ttft:p99`
+fn subject_of(text: &str) -> Option<(Measure, Statistic)> {
+    let (measure, statistic) = text.split_once(':')?;
+    Some((measure_of(measure.trim())?, statistic_of(statistic.trim())?))
+}
+
+fn measure_of(name: &str) -> Option<Measure> {
+    let name = match name {
+        "e2e" => "e2el",
+        "response_e2e" => "response_e2el",
+        name => name,
+    };
+    Measure::ALL.into_iter().find(|measure| measure.name() == name)
+}
+
+fn statistic_of(name: &str) -> Option<Statistic> {
+    match name {
+        "avg" => Some(Statistic::Mean),
+        "max" => Some(Statistic::Percentile(100.0)),
+        name => {
+            Statistic::from_name(name).filter(|statistic| *statistic != Statistic::Percentile(0.0))
+        }
+    }
+}
+
+/// `2000ms`, `2s`, `500us`; milliseconds where there is no unit.
+fn milliseconds(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 4] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("", 1.0)];
+    let (number, factor) =
+        UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    let limit = number.trim().parse::<f64>().ok()? * factor;
+    (limit.is_finite() && limit > 0.0).then_some(limit)
+}
+
+/// `99%`, or `0.99`.
+fn share(text: &str) -> Option<f64> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
+        None => text.parse().ok()?,
+    };
+    // The same share, however it was written.
+    (share > 0.0 && share <= 1.0).then(|| percent(share) / 100.0)
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equal = if self.is_strict { "" } else { "=" };
+        match self.goal {
+            Goal::Latency { measure, statistic, limit_ms } => {
+                let statistic = match statistic {
+                    Statistic::Percentile(100.0) => "max".to_owned(),
+                    other => other.name(),
+                };
+                write!(f, "{}:{statistic}<{equal}{limit_ms}ms", measure.name())
+            }
+            Goal::Success { share } => write!(f, "success>{equal}{}%", percent(share)),
+            Goal::Goodput { share } => write!(f, "goodput>{equal}{}%", percent(share)),
+        }
+    }
+}
+
+/// A share in percent, without what binary fractions add to it.
+fn percent(share: f64) -> f64 {
+    (share * 1e8).round() / 1e6
+}
+
+impl TryFrom<String> for Objective {
+    type Error = MetricsError;
+
+    fn try_from(text: String) -> Result<Self, MetricsError> {
+        text.parse()
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> Self {
+        objective.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn reads(text: &str, canonical: &str) {
+        let objective: Objective = text.parse().unwrap();
+        assert_eq!(objective.to_string(), canonical);
+        assert_eq!(canonical.parse::<Objective>().unwrap(), objective);
+    }
+
+    #[test]
+    fn an_objective_reads_as_people_write_it() {
+        reads("ttft:p99<2000ms", "ttft:p99<2000ms");
+        reads("ttft:p99.9 <= 2s", "ttft:p99.9<=2000ms");
+        reads("itl:max≤500us", "itl:max<=0.5ms");
+        reads("e2e:avg<30", "e2el:mean<30ms");
+        reads("queue:median<1s", "queue:median<1000ms");
+        reads("response_ttft:p90<1s", "response_ttft:p90<1000ms");
+        reads("success>=99%", "success>=99%");
+        reads("success>0.999", "success>99.9%");
+        reads("goodput ≥ 95 %", "goodput>=95%");
+    }
+
+    #[test]
+    fn several_are_parted_by_commas_and_kept_as_text() {
+        let list = Objective::list("ttft:p99<2s, tpot:p99<100ms").unwrap();
+        let kept = serde_json::to_string(&list).unwrap();
+        assert_eq!(kept, r#"["ttft:p99<2000ms","tpot:p99<100ms"]"#);
+        assert_eq!(serde_json::from_str::<Vec<Objective>>(&kept).unwrap(), list);
+    }
+
+    #[test]
+    fn what_is_no_objective_is_told_so() {
+        let wrong = [
+            "",
+            "ttft",
+            "ttft:p99",
+            "ttft<2s",
+            "ttft:p99>2s",
+            "ttft:p101<2s",
+            "ttft:p0<2s",
+            "ttft:p99<0",
+            "ttft:p99<soon",
+            "success<99%",
+            "success>=101%",
+            "speed:p99<2s",
+        ];
+        for text in wrong {
+            let error = text.parse::<Objective>().unwrap_err().to_string();
+            assert!(error.starts_with("expected an objective such as ttft:p99<2000ms"), "{error}");
+            assert!(error.ends_with(&format!("got {text:?}")), "{error}");
+        }
+    }
+}
