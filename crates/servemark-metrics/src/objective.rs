@@ -124,6 +124,11 @@ impl Objective {
         }
     }
 
+    /// Whether it is about a share of the requests, and not about how long they took.
+    pub fn is_of_share(&self) -> bool {
+        matches!(self.goal, Goal::Success { .. } | Goal::Goodput { .. })
+    }
+
     /// The share of what is counted that must keep to the limit; nothing where a mean must.
     pub fn share(&self) -> Option<f64> {
         match self.goal {

@@ -10,13 +10,15 @@ mod output;
 mod plan;
 mod search;
 mod server;
+mod slo;
 mod sweep;
 
 pub use error::PlanError;
 pub use output::{Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
-pub use search::{Bracket, Grain, SearchError, SearchRange, largest, peak};
+pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
+pub use slo::SloSpec;
 pub use sweep::{
     Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
 };

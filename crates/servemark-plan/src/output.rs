@@ -7,6 +7,8 @@ use servemark_core::JsonObject;
 use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::VllmOptions;
 
+use crate::SloSpec;
+
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -14,6 +16,9 @@ use servemark_report::VllmOptions;
 pub struct ScoringSpec {
     /// The objectives that a request must meet to be good.
     pub slos: Vec<Slo>,
+    /// What the run as a whole must keep to; the program says with its exit code that it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slo: Option<SloSpec>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
@@ -47,6 +52,7 @@ impl Default for ScoringSpec {
     fn default() -> Self {
         Self {
             slos: Vec::new(),
+            slo: None,
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
             vllm: VllmOptions::default(),

@@ -9,8 +9,13 @@ mod error;
 mod largest;
 mod peak;
 mod range;
+mod spec;
 
 pub use self::error::SearchError;
 pub use self::largest::{Bracket, largest};
 pub use self::peak::peak;
 pub use self::range::{Grain, SearchRange};
+pub use self::spec::{Effort, SloSearchSpec};
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::axis::changed;
 pub use self::axis::{Axis, Knob, Side};
 pub use self::error::SweepError;
 pub use self::isolation::Isolation;

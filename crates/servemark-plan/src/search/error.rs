@@ -14,6 +14,18 @@ pub enum SearchError {
         /// The upper one.
         upper: f64,
     },
+    /// A confidence that nothing has.
+    #[error("the confidence must lie between 50 % and 100 %, not {given}")]
+    Confidence {
+        /// What was asked for.
+        given: f64,
+    },
+    /// The share of good requests without saying what a good one is.
+    #[error("an objective of goodput needs limits that a good request keeps to (--goodput)")]
+    NoGoodput,
+    /// Nothing that must hold.
+    #[error("a search needs an objective, such as ttft:p99<2s")]
+    NoObjective,
     /// A precision that cannot be reached, or that everything has.
     #[error("the precision must lie between 0 and 1, not {share}")]
     Precision {

@@ -108,8 +108,17 @@ impl Knob {
         }
     }
 
+    /// Its value in a plan, if that is a number there.
+    pub(crate) fn value_in(&self, plan: &BenchPlan) -> Option<f64> {
+        match self {
+            Self::Field(path) => path.find(&plan.to_json())?.as_f64(),
+            Self::MaxConcurrency => plan.load.max_concurrency.map(|limit| limit.get() as f64),
+            Self::RequestRate => plan.load.arrivals.mean_rate(),
+        }
+    }
+
     /// The shortest name that says what it is.
-    fn short(&self) -> String {
+    pub fn short(&self) -> String {
         match self {
             Self::Field(path) => path.last().to_owned(),
             other => other.clone().into(),
@@ -146,7 +155,7 @@ pub(super) fn cross(base: &BenchPlan, sides: &[Side]) -> Result<Vec<NamedPlan>, 
     rows.iter().map(|row| changed(base, &document, row)).collect()
 }
 
-type Setting<'a> = (&'a Knob, &'a Value);
+pub(crate) type Setting<'a> = (&'a Knob, &'a Value);
 
 /// Each row with all the steps of a side.
 fn crossed<'a>(
@@ -180,7 +189,8 @@ fn refuse_unknown(base: &BenchPlan, document: &Value, sides: &[Side]) -> Result<
     Ok(())
 }
 
-fn changed(
+/// A plan with other settings.
+pub(crate) fn changed(
     base: &BenchPlan,
     document: &Value,
     row: &[Setting<'_>],

@@ -40,7 +40,7 @@ impl Isolation {
         Self { cool_down, ..self }
     }
 
-    pub(super) fn set_apart(&self, index: u32, nonce: u64, point: &mut Point) {
+    pub(crate) fn set_apart(&self, index: u32, nonce: u64, point: &mut Point) {
         let sweeps_seeds = point.settings.iter().any(|(key, _)| key.ends_with("seed"));
         let workload = &mut point.plan.workload;
         if self.own_seed && !sweeps_seeds {
