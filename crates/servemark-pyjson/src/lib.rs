@@ -88,6 +88,12 @@ pub fn general(value: f64) -> String {
     }
 }
 
+/// A float as `round` leaves it: it rounds the decimal text and not the binary number, and of two
+/// that are equally near it takes the even one.
+pub fn round(value: f64, decimals: usize) -> f64 {
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
 /// A value as `json.dumps` writes it, except that what is no JSON number is null.
 pub fn to_string<'a>(
     value: &impl Serialize,
@@ -311,9 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn two_decimals_round_halves_to_even_as_in_python() {
-        let rounded = [0.125, 0.375, 2.675, 1.005].map(|value| format!("{value:.2}"));
-        assert_eq!(rounded, ["0.12", "0.38", "2.67", "1.00"]);
+    fn halves_are_rounded_to_even_as_in_python() {
+        let hundredths = [0.125, 0.375, 2.675, 1.005].map(|value| repr(round(value, 2)));
+        assert_eq!(hundredths, ["0.12", "0.38", "2.67", "1.0"]);
+        let others = [0.03125, 1.000_05, -0.000_04, 1e300, f64::INFINITY];
+        let others = others.map(|value| repr(round(value, 4)));
+        assert_eq!(others, ["0.0312", "1.0001", "-0.0", "1e+300", "inf"]);
     }
 
     #[track_caller]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use servemark_core::{CachedDetails, RequestRecord, RunLog};
+use servemark_pyjson::round;
 
 /// Prompt tokens of the successes, and how many of them were cached where.
 #[derive(Default)]
@@ -65,7 +66,7 @@ impl<'a> CacheTotals<'a> {
         json!({
             "total_prompt_tokens": self.prompt,
             "total_cached_tokens": self.cached,
-            "cache_hit_rate_pct": rounded_to_hundredths(self.hit_rate_percent()),
+            "cache_hit_rate_pct": round(self.hit_rate_percent(), 2),
             "device_cached_tokens": places.map(|places| places.device),
             "host_cached_tokens": places.map(|places| places.host),
             "storage_cached_tokens": places.map(|places| places.storage).filter(|&n| n > 0),
@@ -99,9 +100,4 @@ pub(super) fn details(record: &RequestRecord) -> Value {
         entry["storage_backend"] = name.as_str().into();
     }
     entry
-}
-
-/// As Python's `round(value, 2)`, which rounds the decimal text and not the binary number.
-fn rounded_to_hundredths(value: f64) -> f64 {
-    format!("{value:.2}").parse().unwrap_or(value)
 }
