@@ -65,9 +65,8 @@ impl Iterator for Events<'_> {
             let is_text = row.bytes > 0 && row.kind != DeltaKind::ToolCall;
             self.text_seen |= is_text;
             let counts = match self.rule {
-                OutputEvents::Any | OutputEvents::Every => {
-                    row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0)
-                }
+                OutputEvents::Any => row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0),
+                OutputEvents::Every => true,
                 OutputEvents::SinceFirstText => self.text_seen,
                 OutputEvents::Text => is_text,
             };

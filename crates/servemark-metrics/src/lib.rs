@@ -34,6 +34,7 @@ mod server_work;
 mod sessions;
 mod several;
 mod speculation;
+mod stage;
 pub mod statistics;
 mod steady_state;
 mod summary;
@@ -78,6 +79,10 @@ pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
+pub use stage::{
+    NoStage, StableCounting, StableRule, StableStage, Stage, StageQuantity, StageRates, StageSpec,
+    StageStatistic,
+};
 pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Interval, Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};

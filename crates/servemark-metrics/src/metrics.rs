@@ -9,7 +9,7 @@ use crate::score::seconds_between;
 use crate::{
     AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, Rates, RequestScore,
     ServerWork, SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
-    Waits, peak, statistics,
+    Waits, peak, stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -86,7 +86,7 @@ impl Metrics {
 
     /// The same from requests that were scored already, one for each of the log's measurement.
     pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let duration_s = duration_s(log, policy.duration);
+        let duration_s = duration_s(log, policy.duration, scores);
         let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
@@ -275,8 +275,11 @@ pub(crate) fn begun<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let by_stream = policy.first_tokens_of == FirstTokensOf::Streamed;
-    let only_streamed = by_stream && sampled(policy, scores).any(|score| score.streamed);
+    let only_streamed = match policy.first_tokens_of {
+        FirstTokensOf::All => false,
+        FirstTokensOf::Streamed => sampled(policy, scores).any(|score| score.streamed),
+        FirstTokensOf::StreamedAlone => true,
+    };
     sampled(policy, scores).filter(move |score| score.streamed || !only_streamed)
 }
 
@@ -331,13 +334,14 @@ fn first_start(spans: &[(f64, f64)]) -> f64 {
 /// Seconds from the measurement's start, its first request, to its end. The end is the footer's,
 /// else, for a killed run, that of the last request in the log. Nothing that comes after the last
 /// answer is in it.
-fn duration_s(log: &RunLog, rule: DurationRule) -> f64 {
+fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> f64 {
     let first = |instant: fn(&RequestRecord) -> Stamp| log.measured().map(instant).min();
     let first_due = || first(|record| record.scheduled);
     let start = match rule {
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
         DurationRule::FirstDueToEnd => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
+        DurationRule::OfSuccesses => return stage::span_s(scores),
     };
     let start = start.unwrap_or_default();
     let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();

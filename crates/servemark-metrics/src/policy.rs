@@ -3,6 +3,7 @@
 //! A policy is a value. Code asks what a field says and never whose policy it is; the route-dependent
 //! definitions of SGLang are three [`StreamRules`] keyed on the path that the run used.
 
+mod aisbench;
 mod evalscope;
 mod rules;
 mod vllm;

@@ -8,7 +8,8 @@ use servemark_core::{Planned, RequestKey, RequestRecord, Retokenized, RunLog, St
 use crate::events::Events;
 use crate::gaps::{Gaps, GapsIter};
 use crate::policy::{
-    EndRule, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules, TokenSource, TpotRule,
+    EndRule, FirstTokensOf, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules,
+    TokenSource, TpotRule,
 };
 
 /// One request as a policy reads it. Times are in seconds.
@@ -87,6 +88,11 @@ impl<'a> RequestScore<'a> {
         Some(decoding / (tokens - 1) as f64)
     }
 
+    /// When it ended, in seconds since the run's clock started.
+    pub(crate) fn end_s(&self) -> f64 {
+        self.start_s + self.latency_s
+    }
+
     /// When each token came, in seconds since the run's clock started.
     pub(crate) fn token_times(&self) -> impl Iterator<Item = f64> + '_ {
         let mut now = self.ttft_s.map(|ttft| self.start_s + ttft);
@@ -144,7 +150,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             streamed: !record.is_document,
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
-            ttft_s: self.ttft(first, origin),
+            ttft_s: self.ttft(first.filter(|_| self.has_first(record)), origin),
             latency_s: seconds_between(origin, self.end(record, last)),
             speculative_itl_s: speculative.map(|rule| Gaps::between(events.clone(), rule)),
             itl_s: Gaps::between(events, self.rules.itl),
@@ -177,6 +183,10 @@ impl<'a, 'p> Reader<'a, 'p> {
             EndRule::Answer => record.ended,
             EndRule::LastOutput => last.unwrap_or(record.ended),
         }
+    }
+
+    fn has_first(&self, record: &RequestRecord) -> bool {
+        !record.is_document || self.policy.first_tokens_of != FirstTokensOf::StreamedAlone
     }
 
     fn ttft(&self, first: Option<Stamp>, origin: Stamp) -> Option<f64> {

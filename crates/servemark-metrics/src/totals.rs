@@ -115,6 +115,7 @@ impl EventTokens {
                 pieces.get(&record.key()).map(|pieces| pieces.iter()).unwrap_or_default();
             for row in record.deltas.rows() {
                 *match (row.tokens, counted.next()) {
+                    (None, _) if row.bytes == 0 => continue,
                     (Some(_), _) => &mut events.wire,
                     (None, Some(_)) => &mut events.retokenized,
                     (None, None) => &mut events.assumed_one,

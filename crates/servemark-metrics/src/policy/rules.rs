@@ -40,9 +40,9 @@ pub enum OutputEvents {
     SinceFirstText,
     /// Every piece with text of the answer or its reasoning; tool calls are not output.
     Text,
-    /// Every event of the answer, those without output too. Their times are in no log: the one
-    /// before the first piece is taken to have come with the first byte of the stream, and those
-    /// after it with the stream's end.
+    /// Every event of the answer, those without output too. Where a decoder keeps none of them, their
+    /// times are in no log: the one before the first piece is then taken to have come with the first
+    /// byte of the stream, and those after it with the stream's end.
     Every,
 }
 
@@ -138,6 +138,8 @@ pub enum DurationRule {
     FirstDueToEnd,
     /// From when the first request was sent to when the last was done.
     FirstSentToEnd,
+    /// From when the first of those that ended well was sent to the last end of one of them.
+    OfSuccesses,
 }
 
 /// How peaks are found.
@@ -163,6 +165,8 @@ pub enum FirstTokensOf {
     /// Those of them that were streamed, if any was: a document comes with all of its tokens at
     /// once.
     Streamed,
+    /// Those of them that were streamed: a document has no first token.
+    StreamedAlone,
 }
 
 /// How a percentile is read off a sorted sample.

@@ -1,0 +1,34 @@
+//! AISBench's definitions.
+
+use super::{
+    DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
+    OutputEvents, PeakRule, PromptTokenRule, StreamRules, TokenSource, TpotRule,
+};
+
+impl MetricPolicy {
+    /// `AISBench` as of commit 29c363e of August 2026, definition for definition: any event of a
+    /// stream counts as one with a token.
+    pub fn aisbench() -> Self {
+        let per_event = StreamRules {
+            events: OutputEvents::Every,
+            itl: ItlRule::PerEvent,
+            speculative_itl: None,
+            output_tokens: vec![TokenSource::Usage, TokenSource::Retokenized],
+        };
+        Self {
+            name: "aisbench".to_owned(),
+            generate: per_event.clone(),
+            others: per_event,
+            missing_ttft: MissingTtft::Absent,
+            first_tokens_of: FirstTokensOf::StreamedAlone,
+            tpot: TpotRule::LatencyAfterFirstElseZero,
+            end: EndRule::LastOutput,
+            prompt_tokens: PromptTokenRule::Server,
+            duration: DurationRule::OfSuccesses,
+            peak: PeakRule::Exact,
+            percentiles: vec![75.0, 90.0, 99.0],
+            empty: EmptySample::Zero,
+            ..Self::sglang()
+        }
+    }
+}

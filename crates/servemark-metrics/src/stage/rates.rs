@@ -1,0 +1,87 @@
+//! What a part of a run yields per second.
+
+use serde::{Deserialize, Serialize};
+
+use crate::RequestScore;
+
+/// What the rates of a stable stage count.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StableCounting {
+    /// All tokens of its requests, as AISBench has it, though most of them come after it where
+    /// requests are long: more than the server does.
+    Requests,
+    /// What was sent, came and ended during it, whosever it is.
+    #[default]
+    Within,
+}
+
+/// What a part of a run yields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct StageRates {
+    /// Requests in flight on average.
+    pub concurrency: f64,
+    /// Requests per second.
+    pub requests_per_s: f64,
+    /// Prompt tokens per second.
+    pub input_tokens_per_s: f64,
+    /// Output tokens per second.
+    pub output_tokens_per_s: f64,
+    /// Both per second.
+    pub total_tokens_per_s: f64,
+}
+
+impl StageRates {
+    /// All of these requests over the time.
+    pub(super) fn of_requests(scores: &[&RequestScore<'_>], window: (f64, f64)) -> Self {
+        let latencies: f64 = scores.iter().map(|score| score.latency_s).sum();
+        Self::over(window, latencies, scores.len(), input(scores), output(scores) as f64)
+    }
+
+    /// What of these requests lies within the time: of a request's output tokens the share of its
+    /// pieces that came in it.
+    pub(super) fn within(scores: &[&RequestScore<'_>], (start, end): (f64, f64)) -> Self {
+        let holds = |time: f64| (start..=end).contains(&time);
+        let in_flight = |score: &&RequestScore<'_>| {
+            (score.end_s().min(end) - score.start_s.max(start)).max(0.0)
+        };
+        let came = |score: &&RequestScore<'_>| {
+            let all = score.token_times().count().max(1) as f64;
+            let within = score.token_times().filter(|&time| holds(time)).count() as f64;
+            score.output_token_count() as f64 * within / all
+        };
+        let sent: Vec<_> =
+            scores.iter().copied().filter(|score| (start..end).contains(&score.start_s)).collect();
+        let latencies = scores.iter().map(in_flight).sum();
+        let ended = scores.iter().filter(|score| holds(score.end_s())).count();
+        Self::over((start, end), latencies, ended, input(&sent), scores.iter().map(came).sum())
+    }
+
+    fn over(
+        (start, end): (f64, f64),
+        latencies: f64,
+        requests: usize,
+        input: u64,
+        output: f64,
+    ) -> Self {
+        let seconds = end - start;
+        let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        Self {
+            concurrency: per_second(latencies),
+            requests_per_s: per_second(requests as f64),
+            input_tokens_per_s: per_second(input as f64),
+            output_tokens_per_s: per_second(output),
+            total_tokens_per_s: per_second(input as f64 + output),
+        }
+    }
+}
+
+pub(super) fn input(scores: &[&RequestScore<'_>]) -> u64 {
+    scores.iter().map(|score| u64::from(score.prompt_tokens)).sum()
+}
+
+pub(super) fn output(scores: &[&RequestScore<'_>]) -> u64 {
+    scores.iter().map(|score| score.output_token_count()).sum()
+}

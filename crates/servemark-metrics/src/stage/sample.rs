@@ -1,0 +1,189 @@
+//! One quantity of every request of a stage, and what is said of it.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Stage;
+use crate::statistics::{Moments, by_rank, order};
+use crate::{RequestScore, SampleBudget, TpotRule};
+
+/// What every request has one of; of times between tokens, many. Times are in seconds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum StageQuantity {
+    /// E2E latency.
+    E2el,
+    /// Prompt tokens.
+    InputTokens,
+    /// Times between tokens, all requests in one sample.
+    Itl,
+    /// Output tokens.
+    OutputTokens,
+    /// Output tokens over the latency.
+    OutputTokensPerS,
+    /// Prompt tokens over the time to the first token.
+    PrefillTokensPerS,
+    /// Time per output token.
+    Tpot,
+    /// Time to the first token.
+    Ttft,
+}
+
+/// What is said of a sample.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
+pub enum StageStatistic {
+    /// The mean.
+    Average,
+    /// The largest value.
+    Max,
+    /// The median.
+    Median,
+    /// The smallest value.
+    Min,
+    /// A percentile of 1 to 99, linear between neighbours.
+    Percentile(u8),
+}
+
+impl Stage<'_, '_> {
+    /// What is wanted of the sample of a quantity; zeros where it is empty.
+    pub fn statistics(
+        &self,
+        quantity: StageQuantity,
+        wanted: &[StageStatistic],
+        budget: SampleBudget,
+    ) -> Vec<f64> {
+        if quantity == StageQuantity::Itl {
+            let gaps = || self.scores.iter().flat_map(|score| score.itl_s.iter());
+            return statistics(gaps, wanted, budget);
+        }
+        let values = || self.scores.iter().filter_map(|score| value(score, quantity));
+        statistics(values, wanted, budget)
+    }
+
+    /// Whether any request has more than zero of it.
+    pub fn has(&self, quantity: StageQuantity) -> bool {
+        match quantity {
+            StageQuantity::Itl => self.requests_with_gaps() > 0,
+            _ => {
+                self.scores.iter().any(|score| value(score, quantity).is_some_and(|one| one > 0.0))
+            }
+        }
+    }
+}
+
+fn value(score: &RequestScore<'_>, quantity: StageQuantity) -> Option<f64> {
+    let input = f64::from(score.prompt_tokens);
+    let output = score.output_token_count() as f64;
+    match quantity {
+        StageQuantity::E2el => Some(score.latency_s),
+        StageQuantity::InputTokens => Some(input),
+        StageQuantity::Itl => None,
+        StageQuantity::OutputTokens => Some(output),
+        StageQuantity::OutputTokensPerS => Some(over(output, score.latency_s)),
+        StageQuantity::PrefillTokensPerS => Some(over(input, score.ttft_s?)),
+        StageQuantity::Tpot => score.tpot_s(TpotRule::LatencyAfterFirstElseZero),
+        StageQuantity::Ttft => score.ttft_s,
+    }
+}
+
+fn over(tokens: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { tokens / seconds } else { 0.0 }
+}
+
+/// What is wanted of values that are worked out anew each time they are asked for; of none, zeros.
+fn statistics<I: Iterator<Item = f64>>(
+    values: impl Fn() -> I,
+    wanted: &[StageStatistic],
+    budget: SampleBudget,
+) -> Vec<f64> {
+    let samples = values().count();
+    let Some(mean) = Moments::of(samples, &values).map(|moments| moments.mean) else {
+        return vec![0.0; wanted.len()];
+    };
+    let mut ranks = Vec::new();
+    for statistic in wanted {
+        statistic.read(samples, mean, &mut |rank| {
+            ranks.push(rank);
+            0.0
+        });
+    }
+    let ranks = order::in_order(ranks);
+    let ranked = if samples <= budget.values() {
+        order::select(&mut values().collect::<Vec<_>>(), &ranks)
+    } else {
+        order::narrow(&values, &ranks)
+    };
+    wanted.iter().map(|one| one.read(samples, mean, &mut |rank| ranked.at(rank))).collect()
+}
+
+impl StageStatistic {
+    /// AISBench's own.
+    pub const USUAL: [Self; 7] = [
+        Self::Average,
+        Self::Min,
+        Self::Max,
+        Self::Median,
+        Self::Percentile(75),
+        Self::Percentile(90),
+        Self::Percentile(99),
+    ];
+
+    fn read(self, samples: usize, mean: f64, value: &mut impl FnMut(usize) -> f64) -> f64 {
+        match self {
+            Self::Average => mean,
+            Self::Max => value(samples - 1),
+            Self::Median => by_rank::percentile(samples, 50.0, value).unwrap_or_default(),
+            Self::Min => value(0),
+            Self::Percentile(percent) => {
+                by_rank::percentile(samples, percent.into(), value).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Its name in a table's head.
+impl std::fmt::Display for StageStatistic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Average => f.write_str("Average"),
+            Self::Max => f.write_str("Max"),
+            Self::Median => f.write_str("Median"),
+            Self::Min => f.write_str("Min"),
+            Self::Percentile(percent) => write!(f, "P{percent}"),
+        }
+    }
+}
+
+impl FromStr for StageStatistic {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let percent = || name.strip_prefix('P')?.parse().ok().filter(|p| (1..100).contains(p));
+        match name {
+            "Average" => Ok(Self::Average),
+            "Max" => Ok(Self::Max),
+            "Median" => Ok(Self::Median),
+            "Min" => Ok(Self::Min),
+            _ => percent().map(Self::Percentile).ok_or_else(|| {
+                format!("{name:?} is no statistic; there are Average, Min, Max, Median, P1 to P99")
+            }),
+        }
+    }
+}
+
+impl TryFrom<String> for StageStatistic {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
+    }
+}
+
+impl From<StageStatistic> for String {
+    fn from(statistic: StageStatistic) -> Self {
+        statistic.to_string()
+    }
+}
