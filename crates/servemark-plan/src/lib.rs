@@ -14,7 +14,7 @@ mod slo;
 mod sweep;
 
 pub use error::PlanError;
-pub use output::{Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
+pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
 pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};

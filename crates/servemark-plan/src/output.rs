@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use servemark_core::JsonObject;
 use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
-use servemark_report::VllmOptions;
+use servemark_report::{AisbenchOptions, VllmOptions};
 
 use crate::SloSpec;
 
@@ -23,6 +23,9 @@ pub struct ScoringSpec {
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
     pub cache_report: bool,
+    /// What AISBench's tables and files tell.
+    #[serde(skip_serializing_if = "is_default")]
+    pub aisbench: AisbenchOptions,
     /// What vLLM's table and result tell.
     #[serde(skip_serializing_if = "is_default")]
     pub vllm: VllmOptions,
@@ -55,6 +58,7 @@ impl Default for ScoringSpec {
             slo: None,
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
+            aisbench: AisbenchOptions::default(),
             vllm: VllmOptions::default(),
             print_requests: false,
             plots: false,
@@ -76,6 +80,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layout {
+    /// AISBench's of August 2026.
+    Aisbench,
     /// Ours, of embeddings and rankings.
     Embedding,
     /// Ours.
@@ -102,6 +108,27 @@ pub struct OutputSpec {
     /// The files that vLLM's client leaves behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vllm: Option<VllmFiles>,
+    /// The files that AISBench leaves behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aisbench: Option<AisbenchFiles>,
+}
+
+/// The files that AISBench leaves behind. Their names are the data set's, in a folder of the model's
+/// name.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct AisbenchFiles {
+    /// The folder of the run, such as `outputs/default/20260820_101112`; it is made if there is
+    /// none.
+    pub folder: PathBuf,
+}
+
+impl AisbenchFiles {
+    /// The files of a run in this folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
 }
 
 /// The files that vLLM's client leaves behind. They have one name but for its end, which is made of

@@ -8,8 +8,8 @@ use servemark_core::RunLog;
 use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{
-    EmbeddingTable, NativeJson, NativeTable, SglangLine, SglangOptions, SglangTable, VllmDetails,
-    VllmOptions, VllmResult, VllmTable,
+    AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, NativeJson, NativeTable,
+    SglangLine, SglangOptions, SglangTable, VllmDetails, VllmOptions, VllmResult, VllmTable,
 };
 
 /// A run with its numbers.
@@ -89,6 +89,8 @@ pub trait ReportFormat: Debug {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
+    /// AISBench's, with what its configuration asks for.
+    Aisbench(AisbenchOptions),
     /// Ours, of embeddings and rankings.
     Embedding,
     /// Ours.
@@ -104,6 +106,7 @@ impl Layout {
     /// The table for a person.
     pub fn table(self) -> Box<dyn ReportFormat> {
         match self {
+            Self::Aisbench(options) => Box::new(AisbenchTable::new(options)),
             Self::Embedding => Box::new(EmbeddingTable),
             Self::Native => Box::new(NativeTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
@@ -114,6 +117,7 @@ impl Layout {
     /// The document for a program; SGLang appends its line to a file, ours and vLLM's are one.
     pub fn document(self) -> Box<dyn ReportFormat> {
         match self {
+            Self::Aisbench(options) => Box::new(AisbenchJson::new(options)),
             Self::Embedding | Self::Native => Box::new(NativeJson),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
             Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),

@@ -4,6 +4,8 @@
 //! gives the same bytes on any machine. Formats compute no metric, read no clock, open no file and
 //! know no command line: what a peer's file repeats of its own arrives as facts of the run.
 
+mod aisbench;
+mod boxes;
 pub mod chart;
 mod comparison;
 mod dataset_stats;
@@ -24,6 +26,10 @@ mod timeline;
 mod vllm;
 mod vllm_extras;
 
+pub use aisbench::{
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
+    AisbenchSpeculation, AisbenchSpeculationJson, AisbenchTable, PrefillRow,
+};
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};

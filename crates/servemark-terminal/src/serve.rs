@@ -158,6 +158,11 @@ fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
     if let Some(files) = &output.vllm {
         say_saved(&scores.save_vllm(files).context("cannot write the result")?);
     }
+    if let Some(files) = &output.aisbench {
+        let saved = scores.save_aisbench(files).context("cannot write AISBench's files")?;
+        let folder = saved.folder.display();
+        screen::print(&format!("Performance Result files located in {folder}.\n"));
+    }
     if let Some(path) = &output.steady_state_file {
         let appended = scores.append_steady_state(path);
         if !appended.with_context(|| cannot_append("the steady state", path))? {

@@ -88,6 +88,7 @@
 
 mod affinity;
 mod afterwards;
+mod aisbench_files;
 mod align;
 mod audience;
 mod capacity;
@@ -116,6 +117,7 @@ mod stop_key;
 mod sweep;
 mod vllm_files;
 
+pub use aisbench_files::AisbenchSaved;
 pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
 pub use compare::{CompareError, ComparedResults, compare};

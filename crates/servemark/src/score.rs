@@ -23,6 +23,7 @@ use crate::{ExitCode, Run};
 pub struct Scores<'a> {
     pub(crate) log: &'a RunLog,
     pub(crate) scoring: &'a ScoringSpec,
+    aisbench: OnceCell<Metrics>,
     sglang: OnceCell<Metrics>,
     native: OnceCell<Metrics>,
     vllm: OnceCell<Metrics>,
@@ -35,6 +36,7 @@ impl<'a> Scores<'a> {
         Self {
             log,
             scoring,
+            aisbench: OnceCell::new(),
             sglang: OnceCell::new(),
             native: OnceCell::new(),
             vllm: OnceCell::new(),
@@ -124,6 +126,7 @@ impl<'a> Scores<'a> {
 
     fn format(&self, layout: Layout) -> Format {
         match layout {
+            Layout::Aisbench => Format::Aisbench(self.scoring.aisbench.clone()),
             Layout::Embedding => Format::Embedding,
             Layout::Sglang => Format::Sglang(self.options()),
             Layout::Vllm => Format::Vllm(self.scoring.vllm.clone()),
@@ -153,6 +156,7 @@ impl<'a> Scores<'a> {
 
     pub(crate) fn metrics(&self, layout: Layout) -> &Metrics {
         let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
+            Layout::Aisbench => (&self.aisbench, MetricPolicy::aisbench),
             Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
             Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),

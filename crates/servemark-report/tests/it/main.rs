@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod aisbench;
+#[path = "../../../servemark-metrics/tests/it/aisbench_golden.rs"]
+mod aisbench_golden;
 mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
 mod dataset_stats;

@@ -1,0 +1,114 @@
+//! Every request, a line each.
+
+use std::io;
+
+use serde_json::{Value, json};
+use servemark_core::{DeltaKind, RequestRecord};
+use servemark_metrics::RequestScore;
+use servemark_pyjson::{Text, to_writer};
+
+use super::AisbenchOptions;
+use crate::{Report, ReportFormat};
+
+/// Every request with its times, in seconds since the run's clock started: when it was sent, then
+/// every event of its answer. AISBench keeps the times in a database beside it.
+#[derive(Clone, Debug, Default)]
+pub struct AisbenchDetails {
+    options: AisbenchOptions,
+}
+
+/// The requests that failed, and why.
+#[derive(Clone, Debug, Default)]
+pub struct AisbenchFailed {
+    options: AisbenchOptions,
+}
+
+impl AisbenchDetails {
+    /// The details of a run of this data set.
+    pub fn new(options: AisbenchOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl AisbenchFailed {
+    /// The failures of a run of this data set.
+    pub fn new(options: AisbenchOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl ReportFormat for AisbenchDetails {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let dataset = self.options.dataset(&report.log.header().facts);
+        let scores = report.scores();
+        let mut requests = report.log.measured().zip(scores.iter());
+        requests.try_for_each(|(record, score)| line(&request(dataset, record, score), out))
+    }
+}
+
+impl ReportFormat for AisbenchFailed {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let dataset = self.options.dataset(&report.log.header().facts);
+        let mut failed = report.log.measured().filter(|record| !record.is_success());
+        failed.try_for_each(|record| {
+            let entry = json!({
+                "data_abbr": dataset,
+                "id": record.index,
+                "input": null,
+                "error_info": error(record),
+            });
+            line(&entry, out)
+        })
+    }
+}
+
+/// A prompt is in no run log, and so in no line.
+fn request(dataset: &str, record: &RequestRecord, score: &RequestScore<'_>) -> Value {
+    json!({
+        "data_abbr": dataset,
+        "id": record.index,
+        "success": record.is_success(),
+        "error_info": error(record),
+        "time_points": time_points(record, score),
+        "input_tokens": score.prompt_tokens,
+        "output_tokens": score.output_token_count(),
+        "extra_perf_data": {},
+        "extra_details_data": {},
+        "input": null,
+        "uuid": record.index.to_string(),
+        "turn_id": record.turn,
+        "prediction": prediction(record),
+    })
+}
+
+fn time_points(record: &RequestRecord, score: &RequestScore<'_>) -> Vec<f64> {
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let events = record.deltas.rows().map(|row| seconds(row.at.as_nanos()));
+    std::iter::once(score.start_s).chain(events).collect()
+}
+
+fn error(record: &RequestRecord) -> &str {
+    record.outcome.as_ref().err().map_or("", |error| &error.message)
+}
+
+/// What the model thought, the end of that, and what it said.
+fn prediction(record: &RequestRecord) -> String {
+    let (mut thought, mut said) = (String::new(), String::new());
+    for (row, piece) in record.pieces() {
+        match row.kind {
+            DeltaKind::Reasoning => thought.push_str(piece),
+            DeltaKind::Content => said.push_str(piece),
+            _ => {}
+        }
+    }
+    match (thought.is_empty(), said.is_empty()) {
+        (true, _) => said,
+        (false, true) => thought,
+        (false, false) => thought + "</think>" + &said,
+    }
+}
+
+fn line(entry: &Value, out: &mut dyn io::Write) -> io::Result<()> {
+    to_writer(entry, Text::Unicode, &mut *out)?;
+    writeln!(out)
+}

@@ -1,0 +1,163 @@
+//! The rows of both tables, in order, with their units.
+
+use serde_json::{Value, json};
+use servemark_metrics::{NoStage, Stage, StageQuantity, StageSpec, StageStatistic};
+use servemark_pyjson::{repr, round};
+
+use super::{AisbenchOptions, PrefillRow};
+use crate::Report;
+
+/// What both tables say.
+pub(super) struct Rows {
+    pub(super) stage: StageSpec,
+    pub(super) statistics: Vec<StageStatistic>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) common: Vec<(&'static str, Value)>,
+    pub(super) notes: Vec<String>,
+}
+
+/// A row of the first table.
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) cells: Vec<String>,
+    pub(super) requests: usize,
+}
+
+impl Rows {
+    pub(super) fn of(report: &Report<'_>, options: &AisbenchOptions) -> Result<Self, NoStage> {
+        let scores = report.scores();
+        let limit = report.log.header().facts.max_concurrency;
+        let stage = Stage::of(&scores, limit, options.stage)?;
+        Ok(Self {
+            stage: options.stage,
+            statistics: options.statistics.clone(),
+            parameters: parameters(&stage, report, options),
+            common: common(&stage, limit, options.prefill),
+            notes: notes(&stage),
+        })
+    }
+}
+
+fn parameters(
+    stage: &Stage<'_, '_>,
+    report: &Report<'_>,
+    options: &AisbenchOptions,
+) -> Vec<Parameter> {
+    let budget = report.metrics.policy.sample_budget;
+    let row = |&(name, quantity, unit): &(&'static str, StageQuantity, Unit)| {
+        let values = stage.statistics(quantity, &options.statistics, budget);
+        let is_of_gaps = matches!(quantity, StageQuantity::Itl | StageQuantity::Tpot);
+        Parameter {
+            name,
+            cells: values.into_iter().map(|value| unit.cell(value)).collect(),
+            requests: if is_of_gaps { stage.requests_with_gaps() } else { stage.scores.len() },
+        }
+    };
+    let shown = PARAMETERS.iter().filter(|(_, quantity, _)| shows(stage, *quantity, options));
+    shown.map(row).collect()
+}
+
+/// Answers that came whole have no first token, and none between others.
+fn shows(stage: &Stage<'_, '_>, quantity: StageQuantity, options: &AisbenchOptions) -> bool {
+    match quantity {
+        StageQuantity::Itl | StageQuantity::Tpot | StageQuantity::Ttft => stage.has(quantity),
+        StageQuantity::PrefillTokensPerS => {
+            options.prefill == PrefillRow::OfRequests && stage.has(StageQuantity::Ttft)
+        }
+        _ => true,
+    }
+}
+
+fn common(
+    stage: &Stage<'_, '_>,
+    limit: Option<usize>,
+    prefill: PrefillRow,
+) -> Vec<(&'static str, Value)> {
+    let (succeeded, rates) = (stage.scores.len(), &stage.rates);
+    let per_second = |rate: f64| json!(Unit::TokensPerS.cell(rate));
+    let prefill = stage.prefill_tokens_per_s().filter(|_| prefill == PrefillRow::OfRun);
+    let rows = [
+        ("Benchmark Duration", Some(json!(milliseconds(stage.duration_s() * 1e3)))),
+        ("Total Requests", Some(json!(succeeded + stage.failed))),
+        ("Failed Requests", Some(json!(stage.failed))),
+        ("Success Requests", Some(json!(succeeded))),
+        ("Concurrency", Some(concurrency(stage, limit))),
+        ("Max Concurrency", Some(limit.map_or_else(|| json!("N/A"), Value::from))),
+        ("Request Throughput", Some(json!(format!("{} req/s", decimals(rates.requests_per_s))))),
+        ("Total Input Tokens", Some(json!(stage.input_tokens()))),
+        ("Prefill Token Throughput", prefill.map(per_second)),
+        ("Total Generated Tokens", Some(json!(stage.output_tokens()))),
+        ("Input Token Throughput", Some(per_second(rates.input_tokens_per_s))),
+        ("Output Token Throughput", Some(per_second(rates.output_tokens_per_s))),
+        ("Total Token Throughput", Some(per_second(rates.total_tokens_per_s))),
+    ];
+    rows.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// Of a stable stage no more than the limit.
+fn concurrency(stage: &Stage<'_, '_>, limit: Option<usize>) -> Value {
+    let mean = round(stage.rates.concurrency, 4);
+    match (stage.spec, limit) {
+        (StageSpec::Stable { .. }, Some(limit)) if mean > limit as f64 => json!(limit),
+        _ => json!(mean),
+    }
+}
+
+fn notes(stage: &Stage<'_, '_>) -> Vec<String> {
+    let failed = (stage.failed > 0).then(|| SOME_FAILED.to_owned());
+    let counted = stage.peer_rates.map(|peer| {
+        let [requests, input, output, total] = [
+            peer.requests_per_s,
+            peer.input_tokens_per_s,
+            peer.output_tokens_per_s,
+            peer.total_tokens_per_s,
+        ]
+        .map(decimals);
+        format!(
+            "Concurrency and throughput are of what was sent, came and ended within the stage. \
+             AISBench divides all of the requests that began in it by its duration, which counts \
+             what came later, too: {requests} req/s, {input} input, {output} output, {total} total \
+             token/s."
+        )
+    });
+    failed.into_iter().chain(counted).collect()
+}
+
+/// How a value is written.
+#[derive(Clone, Copy)]
+enum Unit {
+    Milliseconds,
+    Tokens,
+    TokensPerS,
+}
+
+impl Unit {
+    /// Seconds are rounded before they are milliseconds, so that these have one decimal.
+    fn cell(self, value: f64) -> String {
+        match self {
+            Self::Milliseconds => milliseconds(round(value, 4) * 1e3),
+            Self::Tokens => decimals(value),
+            Self::TokensPerS => format!("{} token/s", decimals(value)),
+        }
+    }
+}
+
+fn milliseconds(value: f64) -> String {
+    format!("{} ms", decimals(value))
+}
+
+fn decimals(value: f64) -> String {
+    repr(round(value, 4))
+}
+
+const PARAMETERS: [(&str, StageQuantity, Unit); 8] = [
+    ("E2EL", StageQuantity::E2el, Unit::Milliseconds),
+    ("TTFT", StageQuantity::Ttft, Unit::Milliseconds),
+    ("TPOT", StageQuantity::Tpot, Unit::Milliseconds),
+    ("ITL", StageQuantity::Itl, Unit::Milliseconds),
+    ("InputTokens", StageQuantity::InputTokens, Unit::Tokens),
+    ("OutputTokens", StageQuantity::OutputTokens, Unit::Tokens),
+    ("OutputTokenThroughput", StageQuantity::OutputTokensPerS, Unit::TokensPerS),
+    ("PrefillTokenThroughput", StageQuantity::PrefillTokensPerS, Unit::TokensPerS),
+];
+const SOME_FAILED: &str = "Some requests failed, please check the error logs from responses!";

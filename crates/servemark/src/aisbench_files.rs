@@ -1,0 +1,91 @@
+//! The files that AISBench's performance mode leaves behind.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use servemark_metrics::{NoStage, RequestScore, Stage};
+use servemark_plan::{AisbenchFiles, Layout};
+use servemark_report::{
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchSpeculationJson, Report,
+    ReportFormat,
+};
+
+use crate::Scores;
+
+/// Where the files are, and what there is none of.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct AisbenchSaved {
+    /// The folder of the model, in which the others are.
+    pub folder: PathBuf,
+    /// The first table; absent where the run has no stage to tell of.
+    pub csv: Option<PathBuf>,
+    /// The second table; absent with the first.
+    pub json: Option<PathBuf>,
+    /// Every request.
+    pub details: PathBuf,
+    /// The requests that failed, if any did.
+    pub failed: Option<PathBuf>,
+    /// What the server guessed, if it was asked.
+    pub speculation: Option<PathBuf>,
+    /// Why there are no tables.
+    pub no_stage: Option<NoStage>,
+}
+
+impl Scores<'_> {
+    /// Writes the files that AISBench would leave behind. Those of a run before are replaced.
+    pub fn save_aisbench(&self, files: &AisbenchFiles) -> io::Result<AisbenchSaved> {
+        let options = || self.scoring.aisbench.clone();
+        let facts = &self.log.header().facts;
+        let performances = files.folder.join("performances");
+        let folder = performances.join(file_name(options().model(facts)));
+        fs::create_dir_all(&folder)?;
+        let report = self.report(Layout::Aisbench);
+        let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
+        let report = report.with_scores(&scores);
+        let save = |format: &dyn ReportFormat, end: &str| {
+            let name = format!("{}{end}", file_name(options().dataset(facts)));
+            write(format, &report, &folder.join(name))
+        };
+        let mut saved = AisbenchSaved {
+            details: save(&AisbenchDetails::new(options()), "_details.jsonl")?,
+            no_stage: Stage::of(&scores, facts.max_concurrency, options().stage).err(),
+            folder: folder.clone(),
+            ..AisbenchSaved::default()
+        };
+        if saved.no_stage.is_none() {
+            saved.csv = Some(save(&AisbenchCsv::new(options()), ".csv")?);
+            saved.json = Some(save(&AisbenchJson::new(options()), ".json")?);
+        }
+        if scores.iter().any(|score| !score.success) {
+            saved.failed = Some(save(&AisbenchFailed::new(options()), "_failed.jsonl")?);
+        }
+        if self.log.footer().is_some_and(|footer| footer.server_counters.is_some()) {
+            let path = performances.join(format!("spec_decode_{}.json", server(&facts.target)));
+            saved.speculation = Some(write(&AisbenchSpeculationJson, &report, &path)?);
+        }
+        Ok(saved)
+    }
+}
+
+fn write(format: &dyn ReportFormat, report: &Report<'_>, path: &Path) -> io::Result<PathBuf> {
+    let mut out = io::BufWriter::new(File::create(path)?);
+    format.write(report, &mut out)?;
+    out.flush()?;
+    Ok(path.to_owned())
+}
+
+/// A name that no folder can be left by.
+fn file_name(name: &str) -> String {
+    let name = name.replace(['/', '\\'], "_");
+    if name.trim_matches('.').is_empty() { format!("_{name}") } else { name }
+}
+
+/// The part of an address that tells servers apart, in letters that a file's name may have.
+fn server(target: &str) -> String {
+    let address = target.split_once("://").map_or(target, |(_, address)| address);
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
+    let plain = |sign| if is_plain(sign) { sign } else { '_' };
+    address.trim_end_matches('/').chars().map(plain).collect()
+}
