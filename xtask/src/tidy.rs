@@ -46,6 +46,8 @@ const LAYERS: &[(&str, u8)] = &[
 /// Third-party crates that only some of ours may name, because what they stand for has one home.
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
+    ("candle-core", &["servemark-engine"]),
+    ("candle-nn", &["servemark-engine"]),
     ("clap", &["servemark-cli", "mock-server"]),
     ("csv", &["servemark-datasets"]),
     ("epaint_default_fonts", &["servemark-report"]),

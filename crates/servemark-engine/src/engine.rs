@@ -186,6 +186,10 @@ impl Driver {
                 let (worker, told) = Worker::start(&worker, spec.submission, desk, clock)?;
                 return Ok((Self::Worker(worker), told));
             }
+            #[cfg(feature = "candle")]
+            EngineSpec::Candle(spec) => boxed(move || crate::CandleEngine::load(spec)),
+            #[cfg(not(feature = "candle"))]
+            EngineSpec::Candle(_) => return Err(EngineError::NotBuilt { feature: "candle" }),
             EngineSpec::Scripted(script) => boxed(move || ScriptedEngine::load(script)),
         };
         let (thread, told) = StepThread::start(load, desk, clock)?;

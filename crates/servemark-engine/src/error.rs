@@ -27,6 +27,23 @@ pub enum EngineError {
         /// What it says.
         reason: String,
     },
+    /// This program was built without it.
+    #[error(
+        "this program was built without the engine {feature}; `bench-offline` has it, and so has \
+         whatever is built with the cargo feature `{feature}`"
+    )]
+    NotBuilt {
+        /// The cargo feature that brings it.
+        feature: &'static str,
+    },
+    /// It failed in the middle of its work.
+    #[error("the engine {name} failed: {reason}")]
+    Broken {
+        /// Which.
+        name: &'static str,
+        /// What it says.
+        reason: String,
+    },
     /// It ended while it was needed.
     #[error(transparent)]
     Died(Death),

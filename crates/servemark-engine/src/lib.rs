@@ -9,6 +9,9 @@
 //! All stamps are of the run's clock. A worker reads the machine's monotonic clock, which is the
 //! same one, right beside its engine.
 
+#[cfg(feature = "candle")]
+mod candle;
+mod candle_spec;
 mod desk;
 mod detokenize;
 mod engine;
@@ -22,6 +25,9 @@ mod step;
 mod transport;
 mod worker;
 
+#[cfg(feature = "candle")]
+pub use candle::CandleEngine;
+pub use candle_spec::{CandleSpec, LoadFormat};
 pub use engine::{Engine, EngineControl};
 pub use error::{Death, EngineError, LastWords};
 pub use request::{EnginePrompt, EngineRequest, RequestId, Sampling};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use servemark_core::JsonObject;
 
-use crate::{Sampling, ScriptedSpec};
+use crate::{CandleSpec, Sampling, ScriptedSpec};
 
 /// An engine and how it is given its requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -40,6 +40,8 @@ impl EngineRunSpec {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EngineSpec {
+    /// The one in this program, if it was built with it.
+    Candle(CandleSpec),
     /// One that does as a test says.
     Scripted(ScriptedSpec),
     /// A real one, in a process of its own Python.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "candle")]
+mod candle;
 mod scripted;
 mod stage;
 mod worker;

@@ -1,0 +1,174 @@
+//! The engine in this program: Llama's family of models on candle's kernels, on the CPU.
+//!
+//! Requests are batched continuously: each step reads what every running request has not read yet,
+//! a prompt or its last token, as rows of one matrix. A request's tokens do not depend on what runs
+//! beside it.
+
+mod config;
+mod error;
+mod layer;
+mod model;
+mod rope;
+mod running;
+mod sampler;
+mod weights;
+
+use candle_core::Tensor;
+use servemark_core::{EngineFacts, ErrorKind, RequestError, Weights as Origin};
+
+use self::config::ModelConfig;
+use self::error::{CandleError, Loading};
+use self::model::{Model, Part};
+use self::running::Running;
+use self::weights::Weights;
+use crate::{
+    CandleSpec, Emission, EngineError, EnginePrompt, EngineRequest, LoadFormat, RequestId,
+    StepEngine,
+};
+
+/// Llama's family of models on the CPU.
+#[derive(Debug)]
+pub struct CandleEngine {
+    spec: CandleSpec,
+    model: Model,
+    running: Vec<Running>,
+}
+
+impl CandleEngine {
+    /// Loads a model, or makes one up.
+    pub fn load(spec: CandleSpec) -> Result<Self, EngineError> {
+        let model = load(&spec).map_err(|error| EngineError::Load {
+            name: NAME.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { spec, model, running: Vec::new() })
+    }
+
+    /// What each request reads in the next step. Those that were admitted first come first, so
+    /// that no prompt keeps an answer waiting for more than a step.
+    fn deal(&mut self) {
+        let mut left = self.spec.max_step_tokens.get();
+        for running in &mut self.running {
+            left -= running.take(left);
+        }
+    }
+
+    /// The likelihoods of the next token, a row for each request that has read all it has.
+    fn read(&mut self) -> candle_core::Result<Option<Tensor>> {
+        let mut parts: Vec<Part<'_>> = self.running.iter_mut().filter_map(Running::part).collect();
+        self.model.forward(&mut parts)
+    }
+
+    fn check(&self, ids: &[u32], output_tokens: u32) -> Result<(), RequestError> {
+        let ModelConfig { vocabulary, context, .. } = *self.model.config();
+        if ids.is_empty() || output_tokens == 0 {
+            return Err(refusal("a request needs a token to read and one to make".to_owned()));
+        }
+        if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
+            return Err(refusal(format!(
+                "token id {id} is beyond the model's vocabulary of {vocabulary}; the tokenizer is \
+                 another model's"
+            )));
+        }
+        let (input, output) = (ids.len(), output_tokens as usize);
+        if input + output > context {
+            return Err(refusal(format!(
+                "{input} tokens to read and {output} to make are more than the {context} of the \
+                 model's context"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn load(spec: &CandleSpec) -> Loading<Model> {
+    let config = match &spec.model {
+        Some(folder) => ModelConfig::read(folder)?,
+        None => ModelConfig::made_up(),
+    };
+    let mut weights = match &spec.model {
+        Some(folder) if spec.load_format == LoadFormat::Auto => Weights::read(folder)?,
+        _ => Weights::dummy(spec.seed),
+    };
+    Model::load(config, &mut weights)
+}
+
+impl StepEngine for CandleEngine {
+    fn facts(&self) -> EngineFacts {
+        let mut facts = EngineFacts::new(NAME, VERSION);
+        let is_real = self.spec.model.is_some() && self.spec.load_format == LoadFormat::Auto;
+        facts.weights = if is_real { Origin::Real } else { Origin::Dummy };
+        facts.device = format!("cpu, {} threads", candle_core::utils::get_num_threads());
+        "float32".clone_into(&mut facts.dtype);
+        let CandleSpec { max_running, max_step_tokens, .. } = self.spec;
+        facts.batch_policy =
+            format!("continuous, {max_running} requests and {max_step_tokens} tokens at once");
+        facts
+    }
+
+    fn has_room(&self) -> bool {
+        self.running.len() < self.spec.max_running.get()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    fn admit(&mut self, request: EngineRequest) -> Result<(), RequestError> {
+        let EnginePrompt::Ids(ids) = request.prompt else {
+            return Err(refusal("the engine reads token ids; name a tokenizer".to_owned()));
+        };
+        self.check(&ids, request.output_tokens)?;
+        let choice = sampler::choice(&request.sampling, self.spec.seed, request.id)
+            .map_err(|error| refusal(format!("its sampling parameters: {error}")))?;
+        let most = request.output_tokens;
+        let layers = self.model.config().layers;
+        self.running.push(Running::new(request.id, ids, most, choice, layers));
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: RequestId) {
+        self.running.retain(|running| running.id() != id);
+    }
+
+    fn step(&mut self, out: &mut dyn FnMut(Emission)) -> Result<(), EngineError> {
+        self.deal();
+        let logits = self.read().map_err(broken)?;
+        let ends = &self.model.config().ends;
+        let mut rows = 0..;
+        for running in &mut self.running {
+            if running.has_read()
+                && let (Some(logits), Some(row)) = (&logits, rows.next())
+            {
+                let row = logits.get(row).map_err(broken)?;
+                running.choose(&row, ends, out).map_err(broken)?;
+            }
+        }
+        self.running.retain(Running::goes_on);
+        Ok(())
+    }
+}
+
+fn refusal(why: String) -> RequestError {
+    RequestError::new(ErrorKind::Status, why)
+}
+
+fn broken(error: candle_core::Error) -> EngineError {
+    EngineError::Broken { name: NAME, reason: CandleError::from(error).to_string() }
+}
+
+const NAME: &str = "candle";
+
+/// Candle's version, which it does not say itself.
+const VERSION: &str = "0.11.1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_one_that_is_linked() {
+        let locked = include_str!("../../../Cargo.lock");
+        assert!(locked.contains(&format!("name = \"candle-core\"\nversion = \"{VERSION}\"")));
+    }
+}

@@ -1,0 +1,103 @@
+//! A model's weights, read or made up.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use candle_core::{DType, Device, Tensor, safetensors};
+use serde::Deserialize;
+use servemark_rng::Pcg64;
+
+use super::config::json;
+use super::error::{CandleError, Loading};
+
+/// Where tensors come from; each is taken once.
+pub(super) enum Weights {
+    /// Read from files.
+    Read(HashMap<String, Tensor>),
+    /// Made up when they are asked for, which is always in the same order.
+    Dummy { seed: u64 },
+}
+
+impl Weights {
+    /// Reads all weights of the model in a folder.
+    pub(super) fn read(folder: &Path) -> Loading<Self> {
+        let mut tensors = HashMap::new();
+        for path in files(folder)? {
+            tensors.extend(safetensors::load(path, &Device::Cpu)?);
+        }
+        Ok(Self::Read(tensors))
+    }
+
+    /// Makes them up.
+    pub(super) fn dummy(seed: u64) -> Self {
+        Self::Dummy { seed }
+    }
+
+    /// A matrix or a vector of this shape.
+    pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Loading<Tensor> {
+        match self {
+            Self::Read(tensors) => found(tensors, name, shape),
+            Self::Dummy { seed } => {
+                *seed = seed.wrapping_add(1);
+                Ok(Tensor::from_vec(noise(*seed, shape.iter().product()), shape, &Device::Cpu)?)
+            }
+        }
+    }
+
+    /// The scale of a norm. One that is made up changes nothing.
+    pub(super) fn scale(&mut self, name: &str, size: usize) -> Loading<Tensor> {
+        match self {
+            Self::Read(tensors) => found(tensors, name, &[size]),
+            Self::Dummy { .. } => Ok(Tensor::ones(size, DType::F32, &Device::Cpu)?),
+        }
+    }
+}
+
+fn found(tensors: &mut HashMap<String, Tensor>, name: &str, shape: &[usize]) -> Loading<Tensor> {
+    let missing = || CandleError::Missing { name: name.to_owned() };
+    let tensor = tensors.remove(name).ok_or_else(missing)?;
+    if tensor.dims() != shape {
+        let (found, expected) = (tensor.dims().to_vec(), shape.to_vec());
+        return Err(CandleError::Shape { name: name.to_owned(), found, expected });
+    }
+    Ok(tensor.to_dtype(DType::F32)?)
+}
+
+/// As wide as trained weights usually are: a standard deviation of 0.02.
+fn noise(seed: u64, count: usize) -> Vec<f32> {
+    const HALF_WIDTH: f64 = 0.02 * 1.732_050_807_568_877_2;
+    let mut random = Pcg64::seeded(seed);
+    (0..count).map(|_| ((random.random() * 2.0 - 1.0) * HALF_WIDTH) as f32).collect()
+}
+
+/// The files that hold a model's weights.
+fn files(folder: &Path) -> Loading<Vec<PathBuf>> {
+    let index = folder.join("model.safetensors.index.json");
+    let names: BTreeSet<String> = if index.exists() {
+        json::<Index>(&index)?.weight_map.into_values().collect()
+    } else {
+        names(folder)?
+    };
+    if names.is_empty() {
+        return Err(CandleError::NoWeights { folder: folder.to_owned() });
+    }
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+fn names(folder: &Path) -> Loading<BTreeSet<String>> {
+    let failed = |source| CandleError::File { path: folder.to_owned(), source };
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".safetensors") {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Which file has which tensor.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: HashMap<String, String>,
+}
