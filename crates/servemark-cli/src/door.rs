@@ -25,6 +25,8 @@ pub enum Invocation {
     Bench(Box<Parsed>),
     /// What changed from one result to another.
     Compare(CompareArgs),
+    /// The prompts of a serving benchmark, drawn and not sent.
+    DryRun(Box<Parsed>),
     /// A benchmark of an engine, over HTTP.
     Offline(Box<Offline>),
     /// The numbers of a run that is over.

@@ -27,6 +27,7 @@ mod server;
 mod simulate;
 mod slices;
 pub mod sweep;
+mod token_ids;
 mod tokenizer_mode;
 mod wire;
 
@@ -99,7 +100,7 @@ fn serve(args: Vec<OsString>, environment: &Environment) -> Result<Invocation, U
     })
 }
 
-const ONE_RUN: &str = "--compare, --num-runs and --sweep-… are no part of a single run's command line; \
+const ONE_RUN: &str = "--compare, --dry-run, --num-runs and --sweep-… are no part of a single run's command line; \
                        give them to vllm bench serve itself";
 
 /// Reads the command line of one run of `vllm bench serve`, without the program's name.
@@ -141,6 +142,9 @@ fn several(
             return Err(UsageError::refused(program, two));
         }
     }
+    if args.extras.dry_run {
+        return Ok(Invocation::DryRun(Box::new(parsed)));
+    }
     let runs = series::series(&args, &parsed, |args| plan(args, &given, environment));
     match runs.map_err(|error| UsageError::refused(program, error))? {
         Some(series) => Ok(Invocation::Series(Box::new(series))),
@@ -162,7 +166,7 @@ fn read(
     let command = flexible.searched(VllmArgs::whole_command(program));
     let given = Given::read(command, &PEER, &[], &flexible.args).map_err(refuse)?;
     let (mut args, _): (VllmArgs, _) = given.typed(program)?;
-    given.reading.refuse_leftovers().map_err(refuse)?;
+    refusal::check_leftovers(&given.reading).map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     let parsed = understand(&args, &given, environment).map_err(refuse)?;
     let warnings = [flexible.warnings, parsed.warnings].concat();

@@ -20,6 +20,9 @@ pub enum SpecError {
     /// Lengths would be negative, or nothing would lie below them.
     #[error("a range ratio must be 0 or more and below 1, not {0}; 0 makes every length the same")]
     Spread(f64),
+    /// A part would be less than nothing or more than the whole.
+    #[error("a share must lie in 0 to 1, not {0}")]
+    Share(f64),
     /// No distribution has this exponent.
     #[error("a Zipf exponent must be a finite number above 0, not {0}")]
     ZipfAlpha(f64),

@@ -97,5 +97,5 @@ pub use vllm::{
     TextSlice, TextSlicesSpec, TimedTraceLabels, TimedTraceSpec, TooFewRows, VllmBatchSpec,
     VllmBurstgptSpec, VllmCustomAudioSpec, VllmCustomImageSpec, VllmCustomSpec, VllmData,
     VllmHubSpec, VllmLengths, VllmRandomMmSpec, VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec,
-    VllmSpec,
+    VllmSpec, WarmPrompts,
 };

@@ -25,9 +25,10 @@ mod shape;
 mod sharegpt;
 mod slices;
 mod timed_trace;
+mod token_ids;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Session};
+use servemark_core::{DatasetError, DrawContext, Sample, Session};
 
 use crate::{DatasetName, Draw, Summary};
 
@@ -51,6 +52,7 @@ use shape::shape;
 pub use sharegpt::VllmShareGptSpec;
 pub use slices::{TextSlice, TextSlicesSpec};
 pub use timed_trace::{TimedTraceLabels, TimedTraceSpec};
+pub use token_ids::WarmPrompts;
 
 /// A data set of vLLM's, with its seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -63,6 +65,9 @@ pub struct VllmSpec {
     /// What the requests' ids, sent as `x-request-id`, begin with; without it they have none.
     #[serde(default)]
     pub request_ids: Option<String>,
+    /// How many tokens a request and its answer may have together; one with more is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_tokens: Option<u32>,
     /// Which data set.
     #[serde(flatten)]
     pub data: VllmData,
@@ -104,7 +109,7 @@ pub enum VllmData {
 impl VllmSpec {
     /// A data set with the seed 0, whose requests have no ids.
     pub fn new(data: VllmData) -> Self {
-        Self { seed: 0, request_ids: None, data }
+        Self { seed: 0, request_ids: None, most_tokens: None, data }
     }
 
     pub(crate) fn draw(
@@ -113,6 +118,7 @@ impl VllmSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
         let mut sessions = self.draw_sessions(count, context)?;
+        let notices = self.leave_out(&mut sessions)?;
         match (&self.request_ids, &self.data) {
             (None, _) | (_, VllmData::PrefixRepetition(_)) => {}
             (Some(prefix), VllmData::Conversations(_)) => {
@@ -122,7 +128,25 @@ impl VllmSpec {
         }
         // vLLM prints nothing of them.
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
-        Ok(Draw::of_sessions(sessions, summary))
+        Ok(Draw::of_sessions(sessions, summary).noting(notices))
+    }
+
+    /// Leaves out what is too long, and tells of it.
+    fn leave_out(&self, sessions: &mut Vec<Session>) -> Result<Vec<String>, DatasetError> {
+        let Some(most) = self.most_tokens else { return Ok(Vec::new()) };
+        let drawn = sessions.len();
+        sessions.retain(|session| {
+            let Sample { prompt_tokens, output_tokens, .. } = session.first;
+            prompt_tokens.saturating_add(output_tokens) <= most
+        });
+        let notice = match drawn - sessions.len() {
+            0 => return Ok(Vec::new()),
+            left_out => format!("{left_out} of {drawn} requests have more than {most} tokens"),
+        };
+        if sessions.is_empty() {
+            return Err(DatasetError::Nothing { reason: notice });
+        }
+        Ok(vec![notice + " and are left out"])
     }
 
     /// The name under which it is asked for.

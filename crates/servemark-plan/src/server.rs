@@ -1,5 +1,6 @@
 //! Who is asked, and what is asked of it besides answers.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,10 @@ pub struct ControlSpec {
     /// their tokens, if it counts them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub align_prompts: bool,
+    /// How many prompts it is asked about first; if it counts all of them as we do, it is believed
+    /// to do so with the others.
+    #[serde(skip_serializing_if = "is_one")]
+    pub align_sample: NonZero<u32>,
     /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
     #[serde(with = "servemark_core::seconds::optional")]
     pub flush_cache: Option<Duration>,
@@ -53,6 +58,11 @@ pub struct ControlSpec {
     pub profile: Option<ProfileSpec>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn is_one(count: &NonZero<u32>) -> bool {
+    *count == NonZero::<u32>::MIN
+}
+
 impl Default for ControlSpec {
     fn default() -> Self {
         Self {
@@ -60,6 +70,7 @@ impl Default for ControlSpec {
             first_request: None,
             greeting: None,
             align_prompts: false,
+            align_sample: NonZero::<u32>::MIN,
             flush_cache: None,
             settle: Duration::ZERO,
             counters: false,

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use servemark::core::{RunLogError, RunLogReader};
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
-    CompareError, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, SweepRunError,
-    VllmSaved, execute, stop_on_ctrl_c,
+    CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
+    SweepRunError, VllmSaved, dry_run, execute, stop_on_ctrl_c,
 };
 use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
 
@@ -19,6 +19,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
+        Invocation::DryRun(parsed) => dry(&parsed),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::Score(args) => score(&args),
         Invocation::Series(series) => crate::series::series(&series),
@@ -40,6 +41,21 @@ pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
     let run = execute(&parsed.plan, &context)?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
+}
+
+/// What would be sent, in the words of vLLM's Rust client.
+fn dry(parsed: &Parsed) -> anyhow::Result<ExitCode> {
+    let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
+    let DryRun { requests, input_tokens, output_tokens, .. } = dry_run(&parsed.plan, &context)?;
+    let each = |tokens: u64| tokens as f64 / requests.max(1) as f64;
+    screen::print(&format!(
+        "Dry run stats:\n  Total prompts: {requests}\n  Total input tokens: {input_tokens}\n  \
+         Total expected output tokens: {output_tokens}\n  Avg input tokens: {:.1}\n  \
+         Avg output tokens: {:.1}\n",
+        each(input_tokens),
+        each(output_tokens),
+    ));
+    Ok(ExitCode::Ok)
 }
 
 /// What a run, or several one after the other, are given; nothing if the plan is only to be

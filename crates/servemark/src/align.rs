@@ -27,19 +27,15 @@ pub(crate) async fn align(
     load: Load,
     clock: MonotonicClock,
 ) -> Load {
-    let Some(Prompt::Text(first)) = load.sessions.first().map(|session| &session.first.prompt)
-    else {
-        return load;
-    };
     if !plan.control.align_prompts {
         return load;
     }
-    let expected = load.sessions[0].first.prompt_tokens as usize;
     let (url, model) = (server.url(), names.model.as_str());
-    match server.control.tokenize(model, first).await {
-        Ok(tokens) if tokens.len() == expected => load,
-        Ok(tokens) => {
-            context.tell(&News::Aligning { counted: tokens.len(), expected });
+    let asked = load.sessions.iter().take(plan.control.align_sample.get() as usize);
+    match first_mismatch(asked, &server.control, model).await {
+        Ok(None) => load,
+        Ok(Some((counted, expected))) => {
+            context.tell(&News::Aligning { counted, expected });
             let control = ServerControl::new(server.target.clone(), clock);
             cut(load, &Arc::new(Scissors { control, model: model.to_owned() })).await
         }
@@ -48,6 +44,23 @@ pub(crate) async fn align(
             load
         }
     }
+}
+
+/// How many tokens the first prompt has that is not of the length that it is to have, and how many
+/// it should have.
+async fn first_mismatch(
+    sessions: impl Iterator<Item = &Session>,
+    control: &ServerControl,
+    model: &str,
+) -> Result<Option<(usize, usize)>, ClientError> {
+    for Session { first: sample, .. } in sessions {
+        let Prompt::Text(text) = &sample.prompt else { continue };
+        let counted = control.tokenize(model, text).await?.len();
+        if counted != sample.prompt_tokens as usize {
+            return Ok(Some((counted, sample.prompt_tokens as usize)));
+        }
+    }
+    Ok(None)
 }
 
 /// Cuts every prompt that is too long; one that cannot be cut stays as it is.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use servemark_core::{MonotonicClock, RunLog, RunLogError, unix_now};
+use servemark_core::{MonotonicClock, RunLog, RunLogError, Session, Tokenizer, unix_now};
 use servemark_metrics::Audit;
 use servemark_plan::BenchPlan;
 
 use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
+use crate::draw::Load;
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
@@ -58,13 +59,8 @@ pub(crate) fn on_this_thread<T>(
 async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     let clock = MonotonicClock::start();
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
-    let server = Server::reach(plan, context, clock)?;
-    let names = context.unless_stopped(meet(plan, context, &server)).await?;
-    let gathering = files::gather(plan, context, &names.tokenizer, clock);
-    let files = context.unless_stopped(gathering).await?;
-    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-    let (tokens, run) = (tokenizer.as_ref(), clock_started);
-    let load = draw::load(&files.plan, context, &server, tokens, run)?;
+    let Drawn { server, names, tokenizer, load } =
+        drawn(plan, context, clock, clock_started).await?;
     let aligning = align::align(plan, context, &server, &names, load, clock);
     let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
     let mut header = facts::header(clock_started, plan, &server, &names, &load);
@@ -82,6 +78,54 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
     }
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
     Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
+}
+
+/// What a run is made of before anything is measured.
+struct Drawn {
+    server: Server,
+    names: Names,
+    tokenizer: Box<dyn Tokenizer>,
+    load: Load,
+}
+
+async fn drawn(
+    plan: &BenchPlan,
+    context: &RunContext,
+    clock: MonotonicClock,
+    run: u64,
+) -> Result<Drawn, ExecuteError> {
+    let server = Server::reach(plan, context, clock)?;
+    let names = context.unless_stopped(meet(plan, context, &server)).await?;
+    let gathering = files::gather(plan, context, &names.tokenizer, clock);
+    let files = context.unless_stopped(gathering).await?;
+    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
+    let load = draw::load(&files.plan, context, &server, tokenizer.as_ref(), run)?;
+    Ok(Drawn { server, names, tokenizer, load })
+}
+
+/// How much a plan would send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DryRun {
+    /// How many requests.
+    pub requests: usize,
+    /// Tokens of their prompts; of a later turn's, without what was said before.
+    pub input_tokens: u64,
+    /// Tokens that they ask for.
+    pub output_tokens: u64,
+}
+
+/// Draws what a plan would send, and sends nothing of it. The server is asked for its model where
+/// the plan names none.
+pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
+    plan.check()?;
+    let Drawn { load, .. } = on_this_thread(drawn(plan, context, MonotonicClock::start(), 0))?;
+    let samples = || load.sessions.iter().flat_map(Session::samples);
+    Ok(DryRun {
+        requests: samples().count(),
+        input_tokens: samples().map(|sample| u64::from(sample.prompt_tokens)).sum(),
+        output_tokens: samples().map(|sample| u64::from(sample.output_tokens)).sum(),
+    })
 }
 
 /// Tells of a plan that is too much for this machine to be measured well.

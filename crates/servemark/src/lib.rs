@@ -123,7 +123,7 @@ pub use capacity::{Figures, Source};
 pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
-pub use execute::{Run, execute};
+pub use execute::{DryRun, Run, dry_run, execute};
 pub use offline::{offline_latency, offline_throughput};
 pub use process::{ProcessError, ServerProcess, Shown, tell_server};
 pub use score::{Scores, scoring_of, write_runs};

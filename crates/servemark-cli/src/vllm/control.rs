@@ -5,6 +5,7 @@ use std::time::Duration;
 use servemark_plan::{ControlSpec, ProfileSpec};
 
 use super::args::VllmArgs;
+use super::dataset::several;
 use crate::error::CliError;
 use crate::number::at_least;
 
@@ -19,9 +20,10 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     let is_drawn = ["random", "prefix_repetition"].contains(&args.dataset.dataset_name.as_str());
     // The simulator counts no tokens.
     let can_count = args.simulator.simulate.is_none();
-    control.align_prompts = is_drawn && can_count && !args.extras.multi_turn;
-    control.counters = true;
-    control.flush_cache = args.extras.reset_prefix_cache.then_some(FLUSH);
+    let extras = &args.extras;
+    control.align_prompts = is_drawn && can_count && !extras.multi_turn && !extras.prompt_token_ids;
+    control.align_sample = several("--align-sample", extras.align_sample)?;
+    control.flush_cache = extras.reset_prefix_cache.then_some(FLUSH);
     control.profile = args.load.profile.then(ProfileSpec::bare);
     Ok(control)
 }

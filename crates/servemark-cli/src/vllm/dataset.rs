@@ -16,6 +16,7 @@ use super::args::{DatasetArgs, VllmArgs};
 use super::conversation;
 use super::media;
 use super::range_ratio::spreads;
+use super::token_ids;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
@@ -29,6 +30,7 @@ pub(super) fn workload(
     let mut spec = VllmSpec::new(data(args)?);
     spec.seed = seed;
     spec.request_ids = Some(request_ids(&args.dataset, environment));
+    spec.most_tokens = some_at_least("--max-model-len", 1, args.extras.max_model_len)?;
     let requests = prompts(&args.dataset)?;
     let mut workload = WorkloadSpec::new(DatasetSpec::Vllm(spec), requests);
     workload.seed = seed;
@@ -79,6 +81,7 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     spec.lengths = lengths(args)?;
     spec.prefix_tokens = at_least("--random-prefix-len", 0, random.random_prefix_len)?;
     spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    token_ids::apply(args, &mut spec)?;
     Ok(spec)
 }
 
@@ -187,6 +190,8 @@ fn speed_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     let subset = corpora.speed_bench_dataset_subset.clone();
     let category = corpora.speed_bench_category.clone();
     let mut spec = rows(&args.dataset, CustomLayout::SpeedBench { subset, category });
+    let most = args.extras.speed_bench_max_input_len;
+    spec.most_prompt_tokens = some_at_least("--speed-bench-max-input-len", 1, most)?;
     let output = corpora.speed_bench_output_len;
     spec.output = CustomOutput::Fixed(at_least("--speed-bench-output-len", 0, output)?);
     spec.template_arguments = template_arguments(&args.dataset)?;

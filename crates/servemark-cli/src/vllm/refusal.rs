@@ -3,6 +3,7 @@
 
 use super::args::VllmArgs;
 use super::tokenizer_mode;
+use crate::argparse::Reading;
 use crate::error::CliError;
 
 /// What is not built by name, then vLLM's rules.
@@ -12,6 +13,31 @@ pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     check_untokenized(args)?;
     check_timing(args)
 }
+
+/// Refuses flags that vLLM's Rust client alone has, by name, before what nobody knows.
+pub(super) fn check_leftovers(reading: &Reading) -> Result<(), CliError> {
+    let name = |arg: &str| arg.split_once('=').map_or(arg, |(name, _)| name).to_owned();
+    let named = |(flag, _): &&(&str, &str)| reading.leftovers.iter().any(|arg| name(arg) == *flag);
+    match RUST_CLIENTS_ALONE.iter().find(named) {
+        Some((flag, why)) => Err(CliError::setting(flag, why)),
+        None => reading.refuse_leftovers(),
+    }
+}
+
+/// Flags of vLLM's Rust client that are not here, and what to do instead.
+const RUST_CLIENTS_ALONE: [(&str, &str); 4] = [
+    (
+        "--hf-text-column",
+        "is not built: save the column as \"prompt\" of a JSON lines file and give --dataset-name custom",
+    ),
+    ("--profile-batch-threshold", PROFILE),
+    ("--profile-duration", PROFILE),
+    ("--speed-bench-config", "is --speed-bench-dataset-subset here, as with vLLM's Python client"),
+];
+
+const PROFILE: &str = "is not built: a client that waits for a batch asks /metrics over and over \
+                       while it measures; give the server's profiler its own limits \
+                       (vllm serve --profiler-config) and --profile";
 
 fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
     let (name, path) = (args.dataset.dataset_name.as_str(), &args.dataset.dataset_path);

@@ -8,6 +8,7 @@ use servemark_backends::VllmDialect;
 use super::args::VllmArgs;
 use super::files;
 use super::load::is_self_timed;
+use super::token_ids;
 use super::wire::dialect;
 use crate::address::is_encrypted;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
@@ -285,6 +286,54 @@ const SCOPES: &[Scope<InUse>] = &[
         ],
         in_use: |args| !args.extras.multi_turn,
         when: "with --multi-turn",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--max-model-len"],
+        in_use: |args| !args.extras.multi_turn,
+        when: "with --multi-turn, whose prompts grow with their answers",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--prompt-token-ids", "--random-cache-hit-fraction", "--random-cache-ratio"],
+        in_use: |args| draws_from(args, &["random"]) && !args.extras.multi_turn,
+        when: "beyond --dataset-name random, and with --multi-turn",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--random-batch-size"],
+        in_use: |args| !args.extras.prompt_token_ids,
+        when: "with --prompt-token-ids",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--random-prefix-len"],
+        in_use: |args| !token_ids::is_warm(args),
+        when: "with --random-cache-hit-fraction, which says itself how far prompts are alike",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--random-cache-ratio"],
+        in_use: token_ids::is_warm,
+        when: "without --random-cache-hit-fraction",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--speed-bench-max-input-len"],
+        in_use: |args| draws_from(args, &["speed_bench"]),
+        when: "beyond --dataset-name speed_bench",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--align-sample"],
+        in_use: |args| draws_from(args, &["random", "prefix_repetition"]),
+        when: "beyond --dataset-name random and prefix_repetition",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--align-sample"],
+        in_use: |args| !args.extras.prompt_token_ids && !args.extras.multi_turn,
+        when: "with --prompt-token-ids and with --multi-turn",
         owner: Owner::Ours,
     },
     Scope {

@@ -40,7 +40,8 @@ pub enum Purpose {
     },
 }
 
-/// Whether a command line has a flag of that client's for several runs, or for a comparison.
+/// Whether a command line has a flag of that client's for several runs, for a comparison, or for
+/// no run at all.
 pub(super) fn asks_for_several(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
@@ -49,8 +50,8 @@ pub(super) fn asks_for_several(args: &[OsString]) -> bool {
     })
 }
 
-const SEVERAL: [&str; 4] =
-    ["--compare", "--num-runs", "--sweep-max-concurrency", "--sweep-request-rate"];
+const SEVERAL: [&str; 5] =
+    ["--compare", "--dry-run", "--num-runs", "--sweep-max-concurrency", "--sweep-request-rate"];
 
 /// What is different about a run: a setting and the command line that has it.
 struct Variant {

@@ -1,10 +1,13 @@
 //! Prompts of one's own, one JSON object a line, and two published collections that are read alike.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use servemark_core::{DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer};
+use servemark_core::{
+    DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
+};
 
 use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use crate::jsonl::{BadLine, Reader};
@@ -20,6 +23,9 @@ pub struct VllmCustomSpec {
     pub path: Option<PathBuf>,
     /// How the file is laid out.
     pub layout: CustomLayout,
+    /// How many tokens of a row's text are sent; all of them without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_prompt_tokens: Option<u32>,
     /// How long outputs are.
     pub output: CustomOutput,
     /// Whether the prompt is a bare text or a rendered conversation.
@@ -70,6 +76,7 @@ impl Default for VllmCustomSpec {
         Self {
             path: None,
             layout: CustomLayout::default(),
+            most_prompt_tokens: None,
             output: CustomOutput::Fixed(256),
             prompt_format: PromptFormat::ChatTemplate,
             template_arguments: JsonObject::new(),
@@ -114,15 +121,32 @@ impl VllmCustomSpec {
     ) -> Result<Sample, DatasetError> {
         let output_tokens = output_tokens(self.output, row.output_tokens.as_ref())
             .map_err(|reason| crate::text_file::malformed(path, row.line, reason))?;
+        let text = self.beginning(&row.prompt, tokenizer)?;
         let prompt = match self.prompt_format {
-            PromptFormat::Raw => row.prompt.clone(),
+            PromptFormat::Raw => text.into_owned(),
             PromptFormat::ChatTemplate => {
-                let messages = [user_message(&row.prompt)];
+                let messages = [user_message(&text)];
                 tokenizer.render_chat(&messages, &self.template_arguments)?
             }
         };
         let prompt_tokens = tokenizer.count(&prompt, SpecialTokens::Add)?;
         Ok(Sample::new(prompt, prompt_tokens, output_tokens))
+    }
+}
+
+impl VllmCustomSpec {
+    /// As much of a text as is sent.
+    fn beginning<'a>(
+        &self,
+        text: &'a str,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Cow<'a, str>, TokenizerError> {
+        let Some(most) = self.most_prompt_tokens else { return Ok(text.into()) };
+        let ids = tokenizer.encode(text, SpecialTokens::Omit)?;
+        match ids.get(..most as usize) {
+            Some(kept) => tokenizer.decode(kept).map(Cow::Owned),
+            None => Ok(text.into()),
+        }
     }
 }
 

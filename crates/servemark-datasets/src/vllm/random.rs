@@ -8,6 +8,7 @@ use servemark_rng::Pcg64;
 
 use super::VllmLengths;
 use super::lengths::Drawn;
+use super::token_ids::{TokenIds, WarmPrompts};
 use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 
 /// Prompts of drawn lengths, counted up from a drawn token id.
@@ -21,11 +22,24 @@ pub struct VllmRandomSpec {
     pub prefix_tokens: u32,
     /// How many prompts a request has; more than one asks for no output.
     pub batch: NonZero<u32>,
+    /// Whether a prompt is sent as the ids that were drawn. Then it has exactly as many tokens as
+    /// it is to have, and a batch has no meaning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub as_token_ids: bool,
+    /// Prompts of ids that begin alike, among others. There is no other prefix then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm: Option<WarmPrompts>,
 }
 
 impl Default for VllmRandomSpec {
     fn default() -> Self {
-        Self { lengths: VllmLengths::default(), prefix_tokens: 0, batch: NonZero::<u32>::MIN }
+        Self {
+            lengths: VllmLengths::default(),
+            prefix_tokens: 0,
+            batch: NonZero::<u32>::MIN,
+            as_token_ids: false,
+            warm: None,
+        }
     }
 }
 
@@ -41,6 +55,11 @@ impl VllmRandomSpec {
             return Err(DatasetError::Settings(TOO_SHORT.to_owned()));
         }
         let mut random = Pcg64::seeded(seed.into());
+        let (lengths, prefix_tokens, warm) = (self.lengths, self.prefix_tokens, self.warm);
+        if self.as_token_ids {
+            let ids = TokenIds { lengths, prefix_tokens, warm };
+            return ids.draw(count, &mut random, tokenizer);
+        }
         let counted = Counted {
             lengths: self.lengths,
             prefix_tokens: self.prefix_tokens,
@@ -145,7 +164,7 @@ impl Alphabet {
     }
 
     /// Any of them, so many times.
-    fn draw(&self, count: usize, random: &mut Pcg64) -> Vec<u32> {
+    pub(super) fn draw(&self, count: usize, random: &mut Pcg64) -> Vec<u32> {
         let places = ids_of(random, self.0.len() as u32, count);
         places.into_iter().map(|place| self.0[place as usize]).collect()
     }

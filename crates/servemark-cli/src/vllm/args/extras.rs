@@ -7,10 +7,35 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "vLLM's Rust client")]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::vllm) struct ExtrasArgs {
     /// Compare two results, as servemark compare does, and stop
     #[arg(long, value_name = "FILE", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST)]
     pub(in crate::vllm) compare: Option<Vec<String>>,
+    /// Draw the data set, tell how many tokens it has, and send nothing
+    #[arg(long)]
+    pub(in crate::vllm) dry_run: bool,
+    /// Leave out requests that have more tokens than this together with their answers
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) max_model_len: Option<i64>,
+    /// Send random prompts as token ids, exactly as many as asked for; for completions and
+    /// embeddings
+    #[arg(long)]
+    pub(in crate::vllm) prompt_token_ids: bool,
+    /// The share of prompts that begin alike, so that the server's prefix cache has that part of
+    /// them; with --prompt-token-ids and --random-cache-ratio
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) random_cache_hit_fraction: f64,
+    /// The share of each such prompt that is alike
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::vllm) random_cache_ratio: f64,
+    /// Cut prompts of speed_bench to so many tokens
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(in crate::vllm) speed_bench_max_input_len: Option<i64>,
+    /// Ask the server for the tokens of so many drawn prompts, instead of the first alone, before
+    /// it is believed to count as we do; its Rust client asks for 10
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::vllm) align_sample: i64,
     /// Run so many times, and tell how far the numbers lie apart
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::vllm) num_runs: i64,
@@ -78,6 +103,6 @@ impl ExtrasArgs {
     /// Whether there is to be a run, and no more than one.
     pub(in crate::vllm) fn asks_for_one_run(&self) -> bool {
         let is_swept = self.sweep_max_concurrency.is_some() || self.sweep_request_rate.is_some();
-        self.compare.is_none() && self.num_runs == 1 && !is_swept
+        self.compare.is_none() && !self.dry_run && self.num_runs == 1 && !is_swept
     }
 }

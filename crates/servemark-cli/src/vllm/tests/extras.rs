@@ -159,3 +159,79 @@ fn whoever_wants_one_run_is_not_given_several() {
         assert!(refusal.to_string().contains("no part of a single run's command line"), "{line}");
     }
 }
+
+#[test]
+fn random_prompts_may_be_token_ids_some_of_which_begin_alike() {
+    let cache = "--random-cache-hit-fraction 0.8 --random-cache-ratio 0.5";
+    let DatasetSpec::Vllm(spec) = plan(&format!("--prompt-token-ids {cache}")).workload.dataset
+    else {
+        panic!("it is no data set of vLLM's")
+    };
+    let VllmData::Random(random) = spec.data else { panic!("it is another") };
+    assert!(random.as_token_ids);
+    assert_eq!(random.warm.map(<[f64; 2]>::from), Some([0.8, 0.5]));
+    assert!(!plan("--prompt-token-ids").control.align_prompts);
+    let ids = "--prompt-token-ids takes --backend vllm, openai, openai-embeddings, vllm-pooling";
+    refuses("--prompt-token-ids --backend openai-chat", ids);
+    refuses(
+        cache,
+        "--random-cache-hit-fraction requires --prompt-token-ids: texts that begin alike may be \
+         other tokens",
+    );
+    refuses(
+        "--random-cache-ratio 0.5",
+        "--random-cache-ratio has no effect without --random-cache-hit-fraction",
+    );
+    refuses(
+        "--prompt-token-ids --random-cache-hit-fraction 1.5 --random-cache-ratio 0.5",
+        "--random-cache-hit-fraction or --random-cache-ratio: a share must lie in 0 to 1, not 1.5",
+    );
+    refuses(
+        "--prompt-token-ids --random-batch-size 4",
+        "--random-batch-size has no effect with --prompt-token-ids",
+    );
+}
+
+#[test]
+fn what_is_too_long_is_left_out_or_cut() {
+    let DatasetSpec::Vllm(spec) = plan("--max-model-len 4096").workload.dataset else {
+        panic!("it is no data set of vLLM's")
+    };
+    assert_eq!(spec.most_tokens, Some(4096));
+    refuses("--max-model-len 0", "--max-model-len must be 1 or more, not 0");
+    let speed = "--dataset-name speed_bench --dataset-path d --speed-bench-max-input-len 9";
+    let DatasetSpec::Vllm(spec) = plan(speed).workload.dataset else { panic!("another") };
+    let VllmData::Custom(spec) = spec.data else { panic!("it is another") };
+    assert_eq!(spec.most_prompt_tokens, Some(9));
+}
+
+#[test]
+fn a_dry_run_is_no_run() {
+    let Invocation::DryRun(parsed) = invoked("--dry-run --num-prompts 7").unwrap() else {
+        panic!("it is a run")
+    };
+    assert_eq!(parsed.plan.workload.requests, 7);
+}
+
+#[test]
+fn more_prompts_than_the_first_may_be_counted_by_the_server() {
+    assert_eq!(plan("").control.align_sample.get(), 1);
+    assert_eq!(plan("--align-sample 10").control.align_sample.get(), 10);
+    refuses(
+        "--align-sample 10 --dataset-name sharegpt",
+        "--align-sample has no effect beyond --dataset-name random and prefix_repetition",
+    );
+}
+
+#[test]
+fn what_only_the_rust_client_has_is_refused_by_name() {
+    refuses(
+        "--hf-text-column text",
+        "--hf-text-column is not built: save the column as \"prompt\" of a JSON lines file and give \
+         --dataset-name custom",
+    );
+    for flag in ["--profile-batch-threshold=8", "--profile-duration=5"] {
+        let error = invoked(flag).unwrap_err();
+        assert!(error.contains("is not built: a client that waits for a batch"), "{error}");
+    }
+}

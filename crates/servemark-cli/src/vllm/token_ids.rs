@@ -1,0 +1,49 @@
+//! Prompts that are sent as token ids (`--prompt-token-ids`), as vLLM's Rust client has them.
+
+use servemark_datasets::{VllmRandomSpec, WarmPrompts};
+
+use super::args::VllmArgs;
+use crate::error::CliError;
+
+/// Makes of drawn prompts what is asked for.
+pub(super) fn apply(args: &VllmArgs, spec: &mut VllmRandomSpec) -> Result<(), CliError> {
+    let extras = &args.extras;
+    if extras.prompt_token_ids && !SENT_AS_IDS.contains(&args.target.backend.as_str()) {
+        let why = format!("takes --backend {}", SENT_AS_IDS.join(", "));
+        return Err(CliError::setting("--prompt-token-ids", why));
+    }
+    spec.as_token_ids = extras.prompt_token_ids;
+    spec.warm = warm(args)?;
+    Ok(())
+}
+
+fn warm(args: &VllmArgs) -> Result<Option<WarmPrompts>, CliError> {
+    let extras = &args.extras;
+    let (share, prefix) = (extras.random_cache_hit_fraction, extras.random_cache_ratio);
+    let is_asked = share != 0.0;
+    if is_asked && prefix == 0.0 {
+        return Err(CliError::Together(
+            "--random-cache-hit-fraction requires --random-cache-ratio, the share of each of those \
+             prompts that is alike",
+        ));
+    }
+    if is_asked && !extras.prompt_token_ids {
+        return Err(CliError::Together(
+            "--random-cache-hit-fraction requires --prompt-token-ids: texts that begin alike may be \
+             other tokens",
+        ));
+    }
+    let warm = WarmPrompts::new(share, prefix);
+    let warm = warm.map_err(|why| {
+        CliError::setting("--random-cache-hit-fraction or --random-cache-ratio:", why)
+    })?;
+    Ok(is_asked.then_some(warm))
+}
+
+/// Whether some prompts are to begin alike.
+pub(super) fn is_warm(args: &VllmArgs) -> bool {
+    args.extras.random_cache_hit_fraction != 0.0
+}
+
+/// Backends whose prompts may be ids.
+const SENT_AS_IDS: [&str; 4] = ["vllm", "openai", "openai-embeddings", "vllm-pooling"];
