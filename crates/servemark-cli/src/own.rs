@@ -10,4 +10,4 @@ pub(crate) use self::connection::ConnectionArgs;
 pub(crate) use self::run::{RunArgs, parse_layout, parse_verdict};
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::ShardArgs;
-pub(crate) use self::simulator::SimulatorArgs;
+pub(crate) use self::simulator::{ModelNames, SimulatorArgs};

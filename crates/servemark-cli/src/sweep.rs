@@ -5,6 +5,7 @@
 //! like any other. So whatever a dialect makes of a flag, a sweep makes of it too.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::iter::Peekable;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use std::vec;
 
 use serde_json::Value;
-use servemark_plan::{Isolation, NamedPlan, SweepSpec};
+use servemark_plan::{Isolation, NamedPlan, SweepSpec, crossed};
 use servemark_report::GridFormat;
 
 use crate::environment::Environment;
@@ -58,15 +59,12 @@ pub fn bench(
     asked.runs(points, identity).map(|runs| Invocation::SweepRuns(Box::new(runs))).map_err(refuse)
 }
 
-/// By what a command line is known again: a hash (FNV-1a), because headers in it may be secret.
+/// By what a command line is known again: a hash, because headers in it may be secret. A hasher
+/// that is made so has the same keys in every run.
 fn identity(program: &str, args: &[OsString]) -> String {
-    let words = std::iter::once(program.to_owned());
-    let words = words.chain(args.iter().map(|arg| arg.to_string_lossy().into_owned()));
-    let bytes = words.flat_map(|word| word.into_bytes().into_iter().chain([0]));
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    let mut hasher = DefaultHasher::new();
+    (program, args).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 type Settings = Vec<(String, String)>;
@@ -150,15 +148,10 @@ impl Asked {
 
     /// The flags of every point: each side's with all of the next side's.
     fn settings(&self) -> Result<Vec<Settings>, CliError> {
-        let mut rows = vec![Vec::new()];
-        for side in &self.sides {
-            let steps = side.steps()?;
-            let pairs = rows.iter().flat_map(|row| (0..steps).map(move |step| (row, step)));
-            rows = pairs
-                .map(|(row, step): (&Settings, _)| [row.clone(), side.at(step)].concat())
-                .collect();
-        }
-        Ok(rows)
+        let steps = |side: &Side| Ok((0..side.steps()?).map(|step| side.at(step)).collect());
+        let sides: Vec<Vec<Settings>> =
+            self.sides.iter().map(steps).collect::<Result<_, CliError>>()?;
+        Ok(crossed(&sides))
     }
 
     fn runs(
@@ -353,6 +346,17 @@ mod tests {
         assert!(last.load.arrivals.is_burst());
         assert_eq!(runs.files.len(), 2);
         assert_eq!(runs.folder, Some("f".into()));
+    }
+
+    #[test]
+    fn a_command_line_is_known_again_by_itself_alone() {
+        let identity = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            identity("bench-serving", &args)
+        };
+        assert_eq!(identity("--seed 1"), identity("--seed 1"));
+        assert_ne!(identity("--seed 1"), identity("--seed1"));
+        assert_eq!(identity("--seed 1").len(), 16);
     }
 
     #[test]

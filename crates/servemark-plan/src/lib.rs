@@ -21,4 +21,5 @@ pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use slo::SloSpec;
 pub use sweep::{
     Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
+    crossed,
 };

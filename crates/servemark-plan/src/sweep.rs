@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::axis::changed;
-pub use self::axis::{Axis, Knob, Side};
+pub use self::axis::{Axis, Knob, Side, crossed};
 pub use self::error::SweepError;
 pub use self::isolation::Isolation;
 pub use self::path::PlanPath;

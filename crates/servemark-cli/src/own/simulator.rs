@@ -4,6 +4,8 @@ use clap::{ArgAction, Args};
 use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_mock::{Fault, MockSpec};
+use servemark_plan::ModelSpec;
+use servemark_tokenizer::TokenizerSpec;
 
 use crate::python;
 
@@ -22,7 +24,24 @@ pub(crate) struct SimulatorArgs {
     simulate_fault: Vec<Fault>,
 }
 
+/// How a peer's flags name the model and its tokenizer.
+pub(crate) struct ModelNames<'a> {
+    pub(crate) model: &'a Option<String>,
+    pub(crate) served: &'a Option<String>,
+    pub(crate) tokenizer: &'a Option<String>,
+}
+
 impl SimulatorArgs {
+    /// The model by its names; a simulator's own is known without asking it.
+    pub(crate) fn model(&self, names: &ModelNames<'_>) -> ModelSpec {
+        let simulated = self.spec(names.model.as_deref()).map(|simulator| simulator.model);
+        let mut spec = ModelSpec::default();
+        spec.name = simulated.or_else(|| names.model.clone());
+        spec.served_name.clone_from(names.served);
+        spec.tokenizer = names.tokenizer.as_ref().map(TokenizerSpec::new);
+        spec
+    }
+
     /// The simulator that was asked for, with its faults and under the model's name.
     pub(crate) fn spec(&self, model: Option<&str>) -> Option<MockSpec> {
         let mut spec = self.simulate.as_ref()?.clone().unwrap_or_default();

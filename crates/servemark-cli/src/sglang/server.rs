@@ -2,37 +2,28 @@
 
 use servemark_backends::BackendName;
 use servemark_client::{BaseUrl, Credentials};
-use servemark_mock::MockSpec;
 use servemark_plan::{ModelSpec, ServerSpec};
-use servemark_tokenizer::TokenizerSpec;
 
 use super::args::{SglangArgs, TargetArgs};
 use crate::address::at_host;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
+use crate::own::ModelNames;
 
 /// The server, or the simulator.
 pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSpec, CliError> {
-    if let Some(simulator) = simulator(args) {
+    if let Some(simulator) = args.simulator.spec(args.target.model.as_deref()) {
         return Ok(ServerSpec::Simulated(simulator));
     }
     let base_url = base_url(&args.target, backend)?;
     Ok(ServerSpec::At(args.connection.target(base_url)?))
 }
 
-fn simulator(args: &SglangArgs) -> Option<MockSpec> {
-    args.simulator.spec(args.target.model.as_deref())
-}
-
-/// The model's names and its tokenizer; a simulator's own model is known without asking it.
+/// The model's names and its tokenizer.
 pub(super) fn model(args: &SglangArgs) -> ModelSpec {
-    let TargetArgs { model, served_model_name, tokenizer, .. } = &args.target;
-    let mut spec = ModelSpec::default();
-    spec.name = simulator(args).map(|simulator| simulator.model).or_else(|| model.clone());
-    spec.served_name.clone_from(served_model_name);
-    spec.tokenizer = tokenizer.as_ref().map(TokenizerSpec::new);
-    spec
+    let TargetArgs { model, served_model_name: served, tokenizer, .. } = &args.target;
+    args.simulator.model(&ModelNames { model, served, tokenizer })
 }
 
 /// The API key of the environment, then the headers of the command line, which win.

@@ -1,9 +1,7 @@
 //! Who is asked, with which credentials and under which model's name.
 
 use servemark_client::{BaseUrl, Credentials};
-use servemark_mock::MockSpec;
 use servemark_plan::{ModelSpec, ServerSpec};
-use servemark_tokenizer::TokenizerSpec;
 
 use super::args::{TargetArgs, VllmArgs};
 use super::tokenizer_mode;
@@ -11,20 +9,17 @@ use crate::address::at_host;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
+use crate::own::ModelNames;
 
 /// The server, or the simulator.
 pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
-    if let Some(simulator) = simulator(args) {
+    if let Some(simulator) = args.simulator.spec(args.target.model.as_deref()) {
         return Ok(ServerSpec::Simulated(simulator));
     }
     let base_url = base_url(&args.target)?;
     let mut target = args.connection.target(base_url)?;
     target.trusts_anybody = args.target.insecure;
     Ok(ServerSpec::At(target))
-}
-
-fn simulator(args: &VllmArgs) -> Option<MockSpec> {
-    args.simulator.spec(args.target.model.as_deref())
 }
 
 fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
@@ -34,15 +29,12 @@ fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
     }
 }
 
-/// The model's names and its tokenizer; a simulator's own model is known without asking it.
+/// The model's names and its tokenizer.
 pub(super) fn model(args: &VllmArgs) -> ModelSpec {
-    let TargetArgs { model, served_model_name, tokenizer, skip_tokenizer_init, .. } = &args.target;
-    let mut spec = ModelSpec::default();
-    spec.name = simulator(args).map(|simulator| simulator.model).or_else(|| model.clone());
-    spec.served_name.clone_from(served_model_name);
-    spec.tokenizer = tokenizer.as_ref().map(TokenizerSpec::new);
+    let TargetArgs { model, served_model_name: served, tokenizer, .. } = &args.target;
+    let mut spec = args.simulator.model(&ModelNames { model, served, tokenizer });
     spec.mistral_tokenizer = tokenizer_mode::is_mistrals(args);
-    spec.untokenized = *skip_tokenizer_init;
+    spec.untokenized = args.target.skip_tokenizer_init;
     spec
 }
 

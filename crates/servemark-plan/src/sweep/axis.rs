@@ -146,10 +146,8 @@ fn rate(plan: &BenchPlan, value: &Value) -> Result<Value, SweepError> {
 
 /// Every side's settings with all of the next side's.
 pub(super) fn cross(base: &BenchPlan, sides: &[Side]) -> Result<Vec<NamedPlan>, SweepError> {
-    let mut rows = vec![Vec::new()];
-    for side in sides {
-        rows = crossed(&rows, side)?;
-    }
+    let steps = sides.iter().map(Side::settings).collect::<Result<Vec<_>, SweepError>>()?;
+    let rows = crossed(&steps);
     let document = base.to_json();
     refuse_unknown(base, &document, sides)?;
     rows.iter().map(|row| changed(base, &document, row)).collect()
@@ -157,19 +155,20 @@ pub(super) fn cross(base: &BenchPlan, sides: &[Side]) -> Result<Vec<NamedPlan>, 
 
 pub(crate) type Setting<'a> = (&'a Knob, &'a Value);
 
-/// Each row with all the steps of a side.
-fn crossed<'a>(
-    rows: &[Vec<Setting<'a>>],
-    side: &'a Side,
-) -> Result<Vec<Vec<Setting<'a>>>, SweepError> {
-    let steps = side.steps()?;
-    let pairs = rows.iter().flat_map(|row| (0..steps).map(move |step| (row, step)));
-    Ok(pairs.map(|(row, step)| [row.clone(), side.settings(step)].concat()).collect())
+/// A row for every combination of the sides' steps, the last side's changing first. A step is a
+/// list of settings, and a row has those of a step of each side.
+pub fn crossed<T: Clone>(sides: &[Vec<Vec<T>>]) -> Vec<Vec<T>> {
+    sides.iter().fold(vec![Vec::new()], |rows, steps| {
+        let pairs = rows.iter().flat_map(|row| steps.iter().map(move |step| (row, step)));
+        pairs.map(|(row, step)| [row.as_slice(), step].concat()).collect()
+    })
 }
 
 impl Side {
-    fn settings(&self, step: usize) -> Vec<Setting<'_>> {
-        self.axes.iter().map(|axis| (&axis.knob, &axis.values[step])).collect()
+    /// The settings of each of its steps.
+    fn settings(&self) -> Result<Vec<Vec<Setting<'_>>>, SweepError> {
+        let at = |step: usize| self.axes.iter().map(move |axis| (&axis.knob, &axis.values[step]));
+        Ok((0..self.steps()?).map(|step| at(step).collect()).collect())
     }
 }
 
