@@ -63,6 +63,9 @@ impl Audience for Screen {
             News::Measured => drop(lock(&self.ticker).take()),
             // SGLang says these with what comes next.
             News::Prepared | News::Starting | News::AskingForModel => {}
+            News::Drawn { notices, .. } if lines.is_some() => {
+                notices.iter().for_each(|notice| complain(notice));
+            }
             _ if lines.is_some() => {}
             _ => complain(&news.to_string()),
         }

@@ -23,10 +23,11 @@ impl Folder {
         let in_folder =
             || layout::vocabulary_of(path).unwrap_or_else(|| path.join("tokenizer.json"));
         let tokenizer = if path.is_dir() { in_folder() } else { path.to_owned() };
-        if tokenizer.is_file() {
-            Ok(Self { tokenizer })
-        } else {
-            Err(TokenizerError::Missing { path: tokenizer })
+        let folder = Self { tokenizer };
+        match &folder.tokenizer {
+            file if file.is_file() => Ok(folder),
+            file if folder.is_mistrals() => Err(unusable(file)(NO_TEKKEN)),
+            file => Err(TokenizerError::Missing { path: file.clone() }),
         }
     }
 
@@ -70,6 +71,10 @@ impl Folder {
         Ok(file.or_else(|| config.chat_template.as_ref()?.default().map(str::to_owned)))
     }
 }
+
+/// Only whoever asks for Mistral's own file hears of it.
+const NO_TEKKEN: &str =
+    "it is not there; what else the folder holds is taken without --tokenizer-mode mistral";
 
 impl Folder {
     /// Whether the tokenizer is in Mistral's own layout. What lies beside it belongs to another.

@@ -20,7 +20,7 @@ pub(crate) enum Dialect {
     Chat,
     /// `/v1/completions`
     Completions,
-    /// `/v1/embeddings`
+    /// `/v1/embeddings`, Infinity's `/embeddings` and vLLM's `/pooling`
     Embeddings,
     /// SGLang's own `/generate`
     Generate,

@@ -28,7 +28,9 @@ impl Route {
             ("POST", "/v1/completions" | "/v1/models/model:predict") => {
                 Self::Answer(Dialect::Completions)
             }
-            ("POST", "/v1/embeddings") => Self::Answer(Dialect::Embeddings),
+            ("POST", "/v1/embeddings" | "/embeddings" | "/pooling") => {
+                Self::Answer(Dialect::Embeddings)
+            }
             ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
             ("POST", "/v2/models/ensemble/generate_stream") => Self::Answer(Dialect::Triton),
             (

@@ -121,6 +121,13 @@ fn what_is_beside_it_belongs_to_another_tokenizer() {
 }
 
 #[test]
+fn a_folder_without_it_says_what_to_do() {
+    let spec = TokenizerSpec::new(folder(GPT2).to_string_lossy()).mistrals();
+    let error = spec.load().unwrap_err().to_string();
+    assert!(error.contains("taken without --tokenizer-mode mistral"), "{error}");
+}
+
+#[test]
 fn broken_files_say_why() {
     let broken = |name: &str, change: fn(&mut Value)| {
         let (_folder, path) = of_version(name);
