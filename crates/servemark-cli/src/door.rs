@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::evalscope::EvalscopeRuns;
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
@@ -15,7 +16,7 @@ use crate::vllm::Offline;
 use crate::vllm::Series;
 use crate::vllm::TextSlices;
 use crate::vllm::sweep::SweepCommand;
-use crate::{Parsed, sglang, vllm};
+use crate::{Parsed, evalscope, sglang, vllm};
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub enum Invocation {
     Compare(CompareArgs),
     /// The prompts of a serving benchmark, drawn and not sent.
     DryRun(Box<Parsed>),
+    /// Runs or a search of evalscope's.
+    Evalscope(Box<EvalscopeRuns>),
     /// A benchmark of an engine, over HTTP.
     Offline(Box<Offline>),
     /// The numbers of a run that is over.
@@ -72,6 +75,7 @@ pub fn parse(
         }
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
+        "evalscope" => evalscope::command(args, environment),
         "score" => score::parse("servemark score", args).map(Invocation::Score),
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
@@ -120,6 +124,11 @@ fn module(
             bench_serving(&module, args, environment)
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
+        "evalscope.cli.cli" => evalscope::command(args, environment),
+        "evalscope.perf.main" => {
+            let runs = evalscope::parse(&module, args, environment)?;
+            Ok(Invocation::Evalscope(Box::new(runs)))
+        }
         "vllm.entrypoints.cli.main" => vllm::command(args, environment),
         "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
             let slices = vllm::text_slices(args, environment)?;
@@ -175,7 +184,7 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 4] = ["ais_bench", "bench-offline", "evalscope", "rerun"];
+const NOT_BUILT: [&str; 3] = ["ais_bench", "bench-offline", "rerun"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -195,6 +204,7 @@ Commands:
   vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
   python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
                                           a text cut into prompts, same command line
+  evalscope perf ...                      evalscope's serving benchmark, same command line
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another
@@ -205,7 +215,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: evalscope, ais_bench, sglang.bench_offline_throughput, rerun.
+Not built yet: ais_bench, sglang.bench_offline_throughput, rerun.
 
 Options:
   -h, --help     Print this

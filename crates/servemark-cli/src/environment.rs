@@ -133,6 +133,11 @@ impl Environment {
         format!("{:08x}", self.nonce)
     }
 
+    /// A seed that hardly another run has.
+    pub(crate) fn seed(&self) -> u32 {
+        self.nonce
+    }
+
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }

@@ -14,6 +14,7 @@ mod compare;
 pub mod door;
 mod environment;
 mod error;
+pub mod evalscope;
 #[cfg(test)]
 mod mirror;
 mod number;
@@ -31,6 +32,9 @@ pub use compare::CompareArgs;
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
+pub use evalscope::{
+    EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
+};
 pub use parsed::Parsed;
 pub use score::ScoreArgs;
 pub use selftest::SelftestArgs;

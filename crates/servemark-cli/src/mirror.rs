@@ -60,12 +60,24 @@ impl Mirror {
     pub(crate) fn check_names(&self) {
         let with_aliases = |flag: &Value| -> Vec<String> {
             let aliases = flag["aliases"].as_array().unwrap();
-            [&flag["name"]].into_iter().chain(aliases).map(text).collect()
+            let all = [&flag["name"]].into_iter().chain(aliases).map(text);
+            all.filter(|name| name.starts_with("--")).collect()
         };
         let names: Vec<String> = self.flags.iter().flat_map(with_aliases).collect();
         assert_eq!(self.peer[0], "--help");
         assert_eq!(self.peer[1..], names);
         assert_eq!(self.grammar().peer.len(), self.peer.len());
+    }
+
+    /// The letters that stand for flags behind one dash.
+    pub(crate) fn check_letters(&self) {
+        for flag in &self.flags {
+            let aliases = flag["aliases"].as_array().unwrap().iter().map(text);
+            let letters: Vec<String> = aliases.filter(|name| !name.starts_with("--")).collect();
+            let ours =
+                self.arg(&text(&flag["name"])).get_short().map(|letter| format!("-{letter}"));
+            assert_eq!(ours.into_iter().collect::<Vec<_>>(), letters, "{}", flag["name"]);
+        }
     }
 
     pub(crate) fn check_choices(&self) {

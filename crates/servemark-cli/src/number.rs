@@ -39,6 +39,13 @@ pub(crate) fn seconds(flag: &'static str, value: f64) -> Result<Duration, CliErr
     Duration::try_from_secs_f64(value).map_err(refused(flag))
 }
 
+/// A time that is not none.
+pub(crate) fn some_time(flag: &'static str, seconds: f64) -> Result<Duration, CliError> {
+    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+    let why = || format!("must be more than 0 seconds, not {seconds}");
+    time.ok_or_else(|| CliError::setting(flag, why()))
+}
+
 /// Puts a flag's name before another crate's refusal.
 pub(crate) fn refused<E: Display>(flag: &'static str) -> impl Fn(E) -> CliError {
     move |error| CliError::setting(flag, format!("cannot be used: {error}"))

@@ -6,8 +6,8 @@ mod scope;
 mod shards;
 mod simulator;
 
-pub(crate) use self::connection::ConnectionArgs;
-pub(crate) use self::run::{RunArgs, parse_layout, parse_verdict};
+pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs};
+pub(crate) use self::run::{AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict};
 pub(crate) use self::scope::check;
-pub(crate) use self::shards::ShardArgs;
+pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};

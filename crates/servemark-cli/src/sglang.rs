@@ -80,7 +80,7 @@ fn understand(
     Scene { given, dataset: dataset::name(&args.dataset)?, backend }.check(&mut warnings)?;
     let credentials = server::credentials(&args.target, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let (hub, cache) = (environment.hub(), environment.cache());
     Ok(Parsed { plan, credentials, hub, cache, progress, plan_only, warnings })
 }

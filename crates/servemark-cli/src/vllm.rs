@@ -183,7 +183,7 @@ fn understand(
     scope::check(args, given, &mut warnings)?;
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let (hub, cache) = (environment.hub(), environment.cache());
     Ok(Parsed { plan, credentials, hub, cache, progress, plan_only, warnings })
 }

@@ -6,6 +6,7 @@
 
 mod compare;
 mod entry;
+mod evalscope;
 mod offline;
 mod screen;
 mod selftest;

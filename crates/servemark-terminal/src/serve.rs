@@ -20,6 +20,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => dry(&parsed),
+        Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::Score(args) => score(&args),
         Invocation::Series(series) => crate::series::series(&series),

@@ -33,8 +33,13 @@ impl Load {
 
     /// How many of them are measured.
     pub(crate) fn measured(&self, load: &LoadSpec) -> usize {
+        self.sessions.iter().skip(self.leading(load)).map(Session::turns).sum()
+    }
+
+    /// How many of the sessions lead to the measurement.
+    pub(crate) fn leading(&self, load: &LoadSpec) -> usize {
         let leading = if load.lead_in.ends_first { 0 } else { load.lead_in.sessions };
-        self.sessions.iter().skip(leading).map(Session::turns).sum()
+        leading.min(self.sessions.len())
     }
 
     /// Whether a session has more than one turn.

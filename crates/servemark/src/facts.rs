@@ -27,8 +27,8 @@ fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFa
     facts.model_id = Some(names.model.clone()).filter(|model| *model != names.served);
     facts.tokenizer = names.tokenizer.name();
     facts.dataset = plan.workload.dataset.name().to_string();
-    facts.requests = load.requests();
-    facts.sessions = load.sessions.len();
+    facts.requests = load.measured(&plan.load);
+    facts.sessions = load.sessions.len() - load.leading(&plan.load);
     facts.seed = plan.workload.seed.into();
     facts.request_rate = plan.load.arrivals.mean_rate();
     facts.replayed = plan.load.arrivals.is_trace();

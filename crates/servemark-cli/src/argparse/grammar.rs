@@ -18,6 +18,8 @@ pub(crate) struct Grammar {
 pub(crate) struct Flag {
     /// With its dashes.
     pub(crate) name: String,
+    /// The letter that stands for it behind one dash.
+    pub(crate) letter: Option<char>,
     /// How many values it takes.
     pub(crate) arity: Arity,
 }
@@ -57,7 +59,8 @@ impl Grammar {
 
 impl Flag {
     fn of(arg: &Arg) -> Option<Self> {
-        Some(Self { name: format!("--{}", arg.get_long()?), arity: Arity::of(arg) })
+        let name = format!("--{}", arg.get_long()?);
+        Some(Self { name, letter: arg.get_short(), arity: Arity::of(arg) })
     }
 }
 

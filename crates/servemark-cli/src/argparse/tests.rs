@@ -1,7 +1,7 @@
 use super::*;
 
 fn flag(name: &str, arity: Arity) -> Flag {
-    Flag { name: name.to_owned(), arity }
+    Flag { name: name.to_owned(), letter: None, arity }
 }
 
 fn grammar() -> Grammar {
@@ -12,7 +12,7 @@ fn grammar() -> Grammar {
             flag("--random-input-len", Arity::One),
             flag("--random-image-count", Arity::Switch),
             flag("--lora-name", Arity::Any),
-            flag("--header", Arity::Some),
+            Flag { letter: Some('n'), ..flag("--header", Arity::Some) },
             flag("--tag", Arity::One),
             flag("--tag-of-all", Arity::One),
             flag("--first-url", Arity::Any),
@@ -118,4 +118,13 @@ fn only_one_of_a_group_may_be_given() {
 #[test]
 fn nothing_after_help_counts() {
     check(&["--tag", "t", "-h", "--tag"], &["--tag=t", "--help"]);
+}
+
+#[test]
+fn a_letter_stands_for_its_flag() {
+    check(&["-n", "1", "2"], &["--header=1|2"]);
+    check(&["-n1"], &["--header=1"]);
+    check(&["-n=1"], &["--header=1"]);
+    refuses(&["-n"], "argument --header: expected at least one argument");
+    refuses(&["-m", "1"], "unrecognized arguments: -m 1");
 }

@@ -50,6 +50,10 @@ impl Grammar {
         if let Some(flag) = self.exactly(name).filter(|_| attached.is_some()) {
             return Ok(Token::Flag { flag, attached });
         }
+        if let Some((flag, value)) = self.lettered(arg) {
+            let attached = Some(value).filter(|value| !value.is_empty());
+            return Ok(Token::Flag { flag, attached });
+        }
         match self.abbreviated(name).as_slice() {
             [flag] => Ok(Token::Flag { flag, attached }),
             [] if is_negative_number(arg) || arg.contains(' ') => Ok(Token::Value(arg)),
@@ -64,6 +68,15 @@ impl Grammar {
     fn exactly(&self, name: &str) -> Option<&Flag> {
         let name = if name == "-h" { super::HELP } else { name };
         self.peer.iter().chain(&self.own).find(|flag| flag.name == name)
+    }
+
+    /// A peer's flag by its letter, and what is written right behind that: `-n5`, `-n=5`.
+    fn lettered<'a>(&'a self, arg: &'a str) -> Option<(&'a Flag, &'a str)> {
+        let mut letters = arg.strip_prefix('-')?.chars();
+        let letter = letters.next();
+        let flag = self.peer.iter().find(|flag| flag.letter.is_some() && flag.letter == letter)?;
+        let rest = letters.as_str();
+        Some((flag, rest.strip_prefix('=').unwrap_or(rest)))
     }
 
     /// The peer's flags that begin so.

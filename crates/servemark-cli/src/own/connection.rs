@@ -10,16 +10,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
 pub(crate) struct ConnectionArgs {
-    /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
-    #[arg(long)]
-    http2: bool,
-    /// Ask the kernel when each request left, and report how long after it was written that was: on
-    /// Linux, over HTTP/1.1 without TLS
-    #[arg(long)]
-    send_stamps: bool,
-    /// A PEM file of authorities to trust beside the machine's own
-    #[arg(long, value_name = "PATH")]
-    ca_file: Option<String>,
+    #[command(flatten)]
+    protocol: ProtocolArgs,
     /// How many seconds look-up, TCP and TLS may take; by default 30
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     connect_timeout: Option<f64>,
@@ -34,13 +26,26 @@ pub(crate) struct ConnectionArgs {
     total_timeout: Option<f64>,
 }
 
+/// What is spoken on a connection; of time-outs some peers have flags of their own.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+pub(crate) struct ProtocolArgs {
+    /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
+    #[arg(long)]
+    http2: bool,
+    /// Ask the kernel when each request left, and report how long after it was written that was: on
+    /// Linux, over HTTP/1.1 without TLS
+    #[arg(long)]
+    send_stamps: bool,
+    /// A PEM file of authorities to trust beside the machine's own
+    #[arg(long, value_name = "PATH")]
+    ca_file: Option<String>,
+}
+
 impl ConnectionArgs {
     /// A target at an address.
     pub(crate) fn target(&self, base_url: BaseUrl) -> Result<TargetSpec, CliError> {
-        let mut target = TargetSpec::new(base_url);
-        target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
-        target.send_stamps = self.send_stamps;
-        target.ca_file = self.ca_file.as_ref().map(Into::into);
+        let mut target = self.protocol.target(base_url);
         target.timeouts = self.timeouts()?;
         Ok(target)
     }
@@ -58,5 +63,16 @@ impl ConnectionArgs {
             }
         }
         Ok(timeouts)
+    }
+}
+
+impl ProtocolArgs {
+    /// A target at an address, with the usual time-outs.
+    pub(crate) fn target(&self, base_url: BaseUrl) -> TargetSpec {
+        let mut target = TargetSpec::new(base_url);
+        target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
+        target.send_stamps = self.send_stamps;
+        target.ca_file = self.ca_file.as_ref().map(Into::into);
+        target
     }
 }

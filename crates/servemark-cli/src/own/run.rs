@@ -13,10 +13,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct RunArgs {
-    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench; by default the
-    /// one of the command line's dialect and native
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
-    pub(crate) layout: Vec<Layout>,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
     /// The file that keeps everything observed of the run; by default
     /// servemark_BACKEND_DATE_TIME.runlog.jsonl
     #[arg(long, value_name = "PATH")]
@@ -24,6 +22,21 @@ pub(crate) struct RunArgs {
     /// Keep the run in memory only
     #[arg(long)]
     pub(crate) no_run_log: bool,
+    /// The file to which a line about that part is appended
+    #[arg(long, value_name = "PATH")]
+    pub(crate) steady_state_output_file: Option<String>,
+    #[command(flatten)]
+    pub(crate) asking: AskingArgs,
+}
+
+/// What is made of a run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(crate) struct JudgingArgs {
+    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench; by default the
+    /// one of the command line's dialect and native
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
+    pub(crate) layout: Vec<Layout>,
     /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
     /// default anything below 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
@@ -36,9 +49,12 @@ pub(crate) struct RunArgs {
     /// flight, above 0 and at most 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(crate) steady_state_concurrency_ratio: Option<f64>,
-    /// The file to which a line about that part is appended
-    #[arg(long, value_name = "PATH")]
-    pub(crate) steady_state_output_file: Option<String>,
+}
+
+/// What is asked instead of a run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(crate) struct AskingArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
     pub(crate) plan_only: bool,
@@ -47,7 +63,7 @@ pub(crate) struct RunArgs {
     version: Option<bool>,
 }
 
-impl RunArgs {
+impl JudgingArgs {
     /// The tables and what counts as a run that went well, with the dialect's table where none is
     /// asked for.
     pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {
@@ -69,7 +85,9 @@ impl RunArgs {
         }
         Ok(scoring)
     }
+}
 
+impl RunArgs {
     /// Where the run log goes, by default into a file that names the backend and the time.
     pub(crate) fn run_log(
         &self,

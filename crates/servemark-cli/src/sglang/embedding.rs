@@ -120,7 +120,7 @@ impl SweepArgs {
             args.dataset.random_output_len = 0;
         }
         if open("--layout") {
-            args.run.layout = vec![Layout::Embedding];
+            args.run.judging.layout = vec![Layout::Embedding];
         }
         if open("--request-rate") {
             args.load.request_rate = f64::INFINITY;

@@ -17,7 +17,7 @@ use crate::number::at_least;
 
 /// The tables and what counts as good.
 pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
-    let mut scoring = args.run.scoring(Layout::Sglang)?;
+    let mut scoring = args.run.judging.scoring(Layout::Sglang)?;
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
     scoring.cache_report = args.output.cache_report;
     scoring.print_requests = args.output.print_requests;

@@ -17,7 +17,7 @@ use crate::python;
 
 /// The tables and what counts as good.
 pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
-    let mut scoring = args.run.scoring(Layout::Vllm)?;
+    let mut scoring = args.run.judging.scoring(Layout::Vllm)?;
     scoring.slos = slos(&args.output)?;
     scoring.vllm = options(args)?;
     scoring.plateau = plateau(&args.extras)?;

@@ -1,0 +1,198 @@
+//! The dialect of evalscope 1.14.1's serving benchmark (`evalscope perf …`).
+//!
+//! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
+//! their types, evalscope's rules between flags settle what they mean, and each run of the sweep
+//! becomes a [`BenchPlan`].
+//!
+//! What differs from the peer on purpose is told in `docs/compat/evalscope.md`.
+
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod args;
+mod dataset;
+mod load;
+mod names;
+mod namespace;
+mod output;
+mod planner;
+mod refusal;
+mod scope;
+mod server;
+mod settings;
+mod settled;
+mod simulate;
+mod sla;
+mod url;
+mod wire;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use servemark_plan::SweepSpec;
+
+use self::args::EvalscopeArgs;
+use self::names::PEER;
+use self::planner::{Place, Planner};
+use self::settled::{Settled, Step};
+pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
+use crate::argparse::{Given, texts};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::{Invocation, Parsed};
+
+/// What `evalscope perf` is asked to do: runs one after the other, or a search.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EvalscopeRuns {
+    /// The first run, with what all of them share.
+    pub first: Parsed,
+    /// The folder of all results.
+    pub folder: PathBuf,
+    /// What is done.
+    pub task: EvalscopeTask,
+    planner: Planner,
+}
+
+/// What is done. Closed: a search decides for itself what it runs.
+#[derive(Clone, Debug)]
+pub enum EvalscopeTask {
+    /// Runs that are known before.
+    Runs(SweepSpec),
+    /// Runs of which each depends on those before it.
+    Search(SlaSearch),
+}
+
+/// What a search has used up.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Used {
+    /// How many runs there were.
+    pub runs: u32,
+    /// How many requests they measured.
+    pub requests: u64,
+}
+
+/// Reads what follows `evalscope`.
+pub(crate) fn command(
+    mut args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let command = args.next().unwrap_or_default().to_string_lossy().into_owned();
+    match command.as_str() {
+        "perf" => Ok(Invocation::Evalscope(Box::new(parse("evalscope perf", args, environment)?))),
+        "-h" | "--help" => Err(UsageError::help(HELP)),
+        "" => Err(UsageError::refused("servemark evalscope", CliError::NoCommand)),
+        other if OTHERS.contains(&other) => {
+            let what = format!("evalscope {other}");
+            Err(UsageError::refused("servemark", CliError::not_built(what)))
+        }
+        other => {
+            let given = format!("evalscope {other}");
+            Err(UsageError::refused("servemark", CliError::UnknownCommand { given }))
+        }
+    }
+}
+
+/// What evalscope can do besides, which is no business of ours.
+const OTHERS: [&str; 4] = ["app", "benchmark-info", "eval", "service"];
+
+const HELP: &str = "\
+evalscope's serving benchmark, same command line.
+
+usage: servemark evalscope perf [OPTIONS]
+
+Not built: eval, app, service, benchmark-info.
+";
+
+/// Reads the command line of `evalscope perf`, without the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, EvalscopeTask, evalscope};
+///
+/// let args = ["--model", "tiny", "--parallel", "1", "4", "-n", "5", "20"].map(Into::into);
+/// let runs = evalscope::parse("evalscope perf", args, &Environment::default())?;
+/// assert_eq!(runs.first.plan.workload.requests, 5);
+/// assert!(matches!(runs.task, EvalscopeTask::Runs(_)));
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<EvalscopeRuns, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let command = EvalscopeArgs::whole_command(program);
+    let words = texts(args).map_err(refuse)?;
+    let given = Given::read(command, &PEER, &[], &words).map_err(refuse)?;
+    let (mut args, _): (EvalscopeArgs, _) = given.typed(program)?;
+    given.reading.refuse_leftovers().map_err(refuse)?;
+    simulate::choose_the_rest(&mut args, &given);
+    understand(args, given, environment).map_err(refuse)
+}
+
+fn understand(
+    args: EvalscopeArgs,
+    given: Given,
+    environment: &Environment,
+) -> Result<EvalscopeRuns, CliError> {
+    let credentials = server::credentials(&args.target)?;
+    refusal::check_built(&args, &given)?;
+    let settled = Settled::of(&args)?;
+    refusal::check_dataset(&args, &settled)?;
+    let mut warnings = settled.warnings.clone();
+    scope::check(&args, &given, &mut warnings)?;
+    warnings.extend(uncovered(&args, &settled));
+    let search = SlaSearch::of(&args, &settled)?;
+    let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
+    let planner = Planner::new(args, settled, &given, environment)?;
+    let plans = planner.sweep(search.as_ref())?;
+    let plan = plans[0].plan.clone();
+    let (hub, cache) = (environment.hub(), environment.cache());
+    let first = Parsed { plan, credentials, hub, cache, progress, plan_only, warnings };
+    let task = match search {
+        Some(search) => EvalscopeTask::Search(search),
+        None => EvalscopeTask::Runs(planner.spec(plans)?),
+    };
+    Ok(EvalscopeRuns { first, folder: planner.folder.clone(), task, planner })
+}
+
+/// evalscope's warning of a start whose burst is measured.
+fn uncovered(args: &EvalscopeArgs, settled: &Settled) -> Option<String> {
+    let steps = settled.steps();
+    let closed = steps.iter().filter(|step| !step.is_open() && step.parallel > 1);
+    let short = closed.filter_map(|&step| {
+        let covered = load::lead_in(&args.load, step).ok()? as i64;
+        (covered < step.parallel).then_some((covered, step.parallel))
+    });
+    short.last().map(|(covered, parallel)| {
+        format!(
+            "warm-up covers {covered} of {parallel} places, so the first requests that are measured \
+             leave at once and wait for one another; --warmup-num {parallel} keeps that out, or {} \
+             if the maximum counts",
+            2 * parallel
+        )
+    })
+}
+
+impl EvalscopeRuns {
+    /// The runs of a search at a load, after what was used up before. Says what is used up then.
+    pub fn probe(
+        &self,
+        search: &SlaSearch,
+        load: u32,
+        used: Used,
+    ) -> Result<(SweepSpec, Used), CliError> {
+        let plans = self.planner.probe(search, load, used)?;
+        let after = plans.iter().fold(used, |used, _| used.and(search.step(load)));
+        Ok((self.planner.spec(plans)?, after))
+    }
+}
+
+impl Used {
+    /// The same after one more run.
+    fn and(self, step: Step) -> Self {
+        Self { runs: self.runs + 1, requests: self.requests + step.number.unsigned_abs() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

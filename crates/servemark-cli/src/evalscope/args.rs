@@ -1,0 +1,84 @@
+//! The flags of `evalscope perf`, mirrored by theme, then ours.
+//!
+//! Names, types, defaults and choices are evalscope 1.14.1's; a test holds them against its own
+//! list. What the flags mean is told by the modules that turn them into plans.
+
+mod client;
+mod dataset;
+mod extras;
+mod load;
+mod output;
+mod prompt;
+mod sampling;
+mod sla;
+mod target;
+mod turns;
+
+use clap::{Command, CommandFactory, Parser};
+
+pub(super) use self::client::ClientArgs;
+pub(super) use self::dataset::DatasetArgs;
+pub(super) use self::extras::ExtrasArgs;
+pub(super) use self::load::LoadArgs;
+pub(super) use self::output::OutputArgs;
+pub(super) use self::prompt::PromptArgs;
+pub(super) use self::sampling::SamplingArgs;
+pub(super) use self::sla::SlaArgs;
+pub(super) use self::target::TargetArgs;
+pub(super) use self::turns::TurnsArgs;
+use crate::own::{AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, ThreadArgs};
+
+/// Benchmark a running server: evalscope perf's command line, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "evalscope perf",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+pub(super) struct EvalscopeArgs {
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
+    #[command(flatten)]
+    pub(super) sla: SlaArgs,
+    #[command(flatten)]
+    pub(super) client: ClientArgs,
+    #[command(flatten)]
+    pub(super) prompt: PromptArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) dataset: DatasetArgs,
+    #[command(flatten)]
+    pub(super) sampling: SamplingArgs,
+    #[command(flatten)]
+    pub(super) turns: TurnsArgs,
+    #[command(flatten)]
+    pub(super) extras: ExtrasArgs,
+    #[command(flatten)]
+    pub(super) judging: JudgingArgs,
+    #[command(flatten)]
+    pub(super) asking: AskingArgs,
+    #[command(flatten)]
+    pub(super) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(super) protocol: ProtocolArgs,
+    #[command(flatten)]
+    pub(super) simulator: SimulatorArgs,
+}
+
+impl EvalscopeArgs {
+    /// The whole command.
+    pub(super) fn whole_command(program: &str) -> Command {
+        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        command.build();
+        command
+    }
+}
+
+const NOTES: &str = "\
+evalscope's flags may be abbreviated as Python allows it; ours may not. Each run has a folder of its \
+own in OUTPUTS_DIR/DATE_TIME/MODEL, with evalscope's files and our run log.";

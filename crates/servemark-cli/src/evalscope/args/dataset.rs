@@ -1,0 +1,28 @@
+//! What is sent.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::Value;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data set")]
+pub(in crate::evalscope) struct DatasetArgs {
+    /// Where prompts come from
+    #[arg(long, value_name = "NAME", default_value = "openqa")]
+    pub(in crate::evalscope) dataset: String,
+    /// The file or folder of the data set
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::evalscope) dataset_path: Option<String>,
+    /// Which hub has the data set
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(["modelscope",
+          "huggingface", "local"]))]
+    pub(in crate::evalscope) data_source: Option<String>,
+    /// Where random prompts begin in the vocabulary; it grows with every run
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    pub(in crate::evalscope) dataset_offset: i64,
+    /// The data set's own settings
+    #[arg(long, value_name = "JSON", value_parser = python::json)]
+    pub(in crate::evalscope) dataset_args: Option<Value>,
+}

@@ -1,0 +1,16 @@
+//! Our own flags that no other dialect has.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(in crate::evalscope) struct ExtrasArgs {
+    /// Whose tables are printed: those of evalscope 1.14, of 1.7 or of 1.0
+    #[arg(long, value_name = "VERSION", default_value = "1.14",
+          value_parser = PossibleValuesParser::new(["1.14", "1.7", "1.0"]))]
+    pub(in crate::evalscope) style: String,
+    /// Do not show a progress bar
+    #[arg(long)]
+    pub(in crate::evalscope) no_progress: bool,
+}

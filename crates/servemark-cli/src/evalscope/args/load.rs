@@ -1,0 +1,41 @@
+//! How much is sent, and when.
+
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Load")]
+pub(in crate::evalscope) struct LoadArgs {
+    /// Let another program run its own scenario; not built
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::evalscope) scenario: Option<String>,
+    /// How many requests each run measures; conversations with --multi-turn. By default 1000
+    #[arg(long, short = 'n', value_name = "N", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, value_parser = python::int)]
+    pub(in crate::evalscope) number: Option<Vec<i64>>,
+    /// How many of them are in flight at once: a run for each, with the --number in the same place
+    #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
+          default_value = "1", value_parser = python::int)]
+    pub(in crate::evalscope) parallel: Vec<i64>,
+    /// How many are sent each second, as a Poisson process; -1 sends them at once
+    #[arg(long, value_name = "RATE", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_value = "-1", value_parser = python::float)]
+    pub(in crate::evalscope) rate: Vec<f64>,
+    /// How many are sent first and not measured: so many from 1 on, a share of --number below
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::float)]
+    pub(in crate::evalscope) warmup_num: f64,
+    /// Tell the first gap between tokens apart from the others
+    #[arg(long)]
+    pub(in crate::evalscope) enable_pd_metrics: bool,
+    /// Send at --rate however many are in flight: a run for each rate
+    #[arg(long)]
+    pub(in crate::evalscope) open_loop: bool,
+    /// How many seconds the server rests between two runs
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = python::int)]
+    pub(in crate::evalscope) sleep_interval: i64,
+    /// For how many seconds each run sends at most; what is in flight then is waited for
+    #[arg(long, value_name = "SECONDS", value_parser = python::float)]
+    pub(in crate::evalscope) duration: Option<f64>,
+}

@@ -1,0 +1,49 @@
+//! What prompts look like.
+
+use clap::Args;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Prompts")]
+pub(in crate::evalscope) struct PromptArgs {
+    /// The longest prompt, in tokens with a tokenizer, in characters without
+    #[arg(long, value_name = "LENGTH", default_value = "131072", value_parser = python::int)]
+    pub(in crate::evalscope) max_prompt_length: i64,
+    /// The shortest prompt
+    #[arg(long, value_name = "LENGTH", default_value = "0", value_parser = python::int)]
+    pub(in crate::evalscope) min_prompt_length: i64,
+    /// How many tokens all random prompts begin with, besides their length
+    #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
+    pub(in crate::evalscope) prefix_length: i64,
+    /// How many such beginnings there are, in turn
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::evalscope) prefix_count: i64,
+    /// One prompt for all requests, as it stands or from a file (@FILE); then no data set is read
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::evalscope) prompt: Option<String>,
+    /// The body of every request, as it stands or from a file (@FILE); its messages are replaced
+    #[arg(long, value_name = "JSON")]
+    pub(in crate::evalscope) query_template: Option<String>,
+    /// Send messages, as is usual where the URL ends with chat/completions
+    #[arg(long, overrides_with = "no_apply_chat_template")]
+    pub(in crate::evalscope) apply_chat_template: bool,
+    /// Send texts instead
+    #[arg(long, overrides_with = "apply_chat_template")]
+    pub(in crate::evalscope) no_apply_chat_template: bool,
+    /// The width of random pictures
+    #[arg(long, value_name = "PIXELS", default_value = "224", value_parser = python::int)]
+    pub(in crate::evalscope) image_width: i64,
+    /// The height of random pictures
+    #[arg(long, value_name = "PIXELS", default_value = "224", value_parser = python::int)]
+    pub(in crate::evalscope) image_height: i64,
+    /// The colours of random pictures
+    #[arg(long, value_name = "MODE", default_value = "RGB")]
+    pub(in crate::evalscope) image_format: String,
+    /// How many random pictures a prompt shows
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::evalscope) image_num: i64,
+    /// How many pixels of a picture count as a token where the server does not count
+    #[arg(long, value_name = "PIXELS", default_value = "28", value_parser = python::int)]
+    pub(in crate::evalscope) image_patch_size: i64,
+}

@@ -1,0 +1,63 @@
+//! How tokens are chosen.
+
+use clap::{ArgAction, Args};
+use serde_json::Value;
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Sampling")]
+pub(in crate::evalscope) struct SamplingArgs {
+    /// Sent as it is
+    #[arg(long, value_name = "NUMBER", value_parser = python::float)]
+    pub(in crate::evalscope) frequency_penalty: Option<f64>,
+    /// Sent as it is
+    #[arg(long, value_name = "NUMBER", value_parser = python::float)]
+    pub(in crate::evalscope) repetition_penalty: Option<f64>,
+    /// Ask for log probabilities
+    #[arg(long)]
+    pub(in crate::evalscope) logprobs: bool,
+    /// The most tokens of an answer; of two numbers, drawn anew for each request
+    #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
+          default_value = "2048", value_parser = python::int)]
+    pub(in crate::evalscope) max_tokens: Vec<i64>,
+    /// The fewest, where the server knows such a key
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::evalscope) min_tokens: Option<i64>,
+    /// How many answers each request gets; the first one is measured
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::evalscope) n_choices: Option<i64>,
+    /// The seed of every draw, sent with each request; without one, a seed is chosen and kept in
+    /// the run log
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::evalscope) seed: Option<i64>,
+    /// What ends an answer
+    #[arg(long, value_name = "TEXT", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::evalscope) stop: Option<Vec<String>>,
+    /// Which tokens end an answer
+    #[arg(long, value_name = "ID", num_args = 0.., action = ArgAction::Set, value_delimiter = LIST)]
+    pub(in crate::evalscope) stop_token_ids: Option<Vec<String>>,
+    /// Ask for a stream, which is the default
+    #[arg(long, overrides_with = "no_stream")]
+    pub(in crate::evalscope) stream: bool,
+    /// Ask for a whole answer
+    #[arg(long, overrides_with = "stream")]
+    pub(in crate::evalscope) no_stream: bool,
+    /// Sent as it is
+    #[arg(long, value_name = "NUMBER", default_value = "0.0", value_parser = python::float)]
+    pub(in crate::evalscope) temperature: f64,
+    /// Sent as it is
+    #[arg(long, value_name = "NUMBER", value_parser = python::float)]
+    pub(in crate::evalscope) top_p: Option<f64>,
+    /// Sent as it is
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::evalscope) top_k: Option<i64>,
+    /// Keys that every body carries besides; they win
+    #[arg(long, value_name = "JSON", default_value = "{}", value_parser = python::json)]
+    pub(in crate::evalscope) extra_args: Value,
+    /// Send token ids to the route for completions
+    #[arg(long)]
+    pub(in crate::evalscope) tokenize_prompt: bool,
+}

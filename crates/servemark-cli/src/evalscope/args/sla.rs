@@ -1,0 +1,39 @@
+//! The search for the largest load that holds.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::Value;
+
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Search")]
+pub(in crate::evalscope) struct SlaArgs {
+    /// Search for the largest load that holds --sla-params, or that is best by them
+    #[arg(long)]
+    pub(in crate::evalscope) sla_auto_tune: bool,
+    /// What is searched for
+    #[arg(long, value_name = "WHAT", default_value = "parallel",
+          value_parser = PossibleValuesParser::new(["parallel", "rate"]))]
+    pub(in crate::evalscope) sla_variable: String,
+    /// What is to hold, such as [{"p99_ttft": "<=2s", "avg_tpot": "<=50ms"}]; all of one object at
+    /// once, each object for itself; or {"tps": "max"}
+    #[arg(long, value_name = "JSON", value_parser = python::json)]
+    pub(in crate::evalscope) sla_params: Option<Value>,
+    /// How many runs each load is judged by
+    #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
+    pub(in crate::evalscope) sla_num_runs: i64,
+    /// The largest load
+    #[arg(long, value_name = "N", default_value = "65536", value_parser = python::int)]
+    pub(in crate::evalscope) sla_upper_bound: i64,
+    /// The smallest load
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(in crate::evalscope) sla_lower_bound: i64,
+    /// How many requests may be in flight while a rate is searched for; by default
+    /// --sla-upper-bound
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(in crate::evalscope) sla_fixed_parallel: Option<i64>,
+    /// How many requests a run sends for each of the load; by default 2
+    #[arg(long, value_name = "FACTOR", value_parser = python::float)]
+    pub(in crate::evalscope) sla_number_multiplier: Option<f64>,
+}

@@ -1,0 +1,49 @@
+//! Who is asked.
+
+use clap::{ArgAction, Args};
+
+use crate::argparse::LIST;
+use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server and model")]
+pub(in crate::evalscope) struct TargetArgs {
+    /// The model by the name that requests carry; its last part names the folder of the results
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::evalscope) model: Option<String>,
+    /// How a model of this process pays attention; not built
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::evalscope) attn_implementation: Option<String>,
+    /// What is spoken: openai, openai_responses, openai_embedding, openai_rerank, dashscope or
+    /// custom
+    #[arg(long, value_name = "NAME", default_value = "openai")]
+    pub(in crate::evalscope) api: String,
+    /// The folder or the name of the tokenizer; without one prompts are measured in characters
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::evalscope) tokenizer_path: Option<String>,
+    /// Where requests go; the end of the path that --api needs is appended if it is missing
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8877/v1/chat/completions")]
+    pub(in crate::evalscope) url: String,
+    /// The port of a model of this process; not built
+    #[arg(long, value_name = "PORT", default_value = "8877", value_parser = python::int)]
+    pub(in crate::evalscope) port: i64,
+    /// Headers for every request
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(in crate::evalscope) headers: Option<Vec<String>>,
+    /// The key that goes into the header Authorization
+    #[arg(long, value_name = "KEY")]
+    pub(in crate::evalscope) api_key: Option<String>,
+    /// How many seconds look-up, TCP and TLS may take; by default 30
+    #[arg(long, value_name = "SECONDS", value_parser = python::int)]
+    pub(in crate::evalscope) connect_timeout: Option<i64>,
+    /// How many seconds may pass without anything to read; by default as long as --total-timeout
+    #[arg(long, value_name = "SECONDS", value_parser = python::int)]
+    pub(in crate::evalscope) read_timeout: Option<i64>,
+    /// How many seconds a request may take
+    #[arg(long, value_name = "SECONDS", default_value = "21600", value_parser = python::int)]
+    pub(in crate::evalscope) total_timeout: i64,
+    /// Do not try the server with a greeting before each run
+    #[arg(long)]
+    pub(in crate::evalscope) no_test_connection: bool,
+}

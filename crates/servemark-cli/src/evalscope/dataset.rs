@@ -1,0 +1,249 @@
+//! What is sent.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use servemark_core::JsonObject;
+use servemark_datasets::{
+    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePromptSpec, EvalscopeSpec, MaxTokens,
+    TargetLength,
+};
+use servemark_plan::WorkloadSpec;
+
+use super::args::EvalscopeArgs;
+use super::settings::{NoSettings, TextSettings, TurnSettings, WorkloadSettings, read};
+use super::settled::{Settled, Step};
+use super::{Place, load};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::{at_least, some_at_least};
+
+/// The requests of a run, those that lead to its measurement included.
+pub(super) fn workload(
+    args: &EvalscopeArgs,
+    settled: &Settled,
+    step: Step,
+    place: Place,
+    environment: &Environment,
+) -> Result<WorkloadSpec, CliError> {
+    let mut spec = EvalscopeSpec::new(data(args, settled, step, environment)?);
+    spec.chat = settled.chat;
+    spec.tokenize = args.sampling.tokenize_prompt;
+    spec.tokenizer = has_tokenizer(args);
+    spec.shortest = at_least("--min-prompt-length", 0, args.prompt.min_prompt_length)?;
+    spec.longest = at_least("--max-prompt-length", 0, args.prompt.max_prompt_length)?;
+    spec.max_tokens = match settled.max_tokens {
+        MaxTokens::Between { least, most, .. } => {
+            MaxTokens::Between { least, most, tested: tests_connection(args, settled) }
+        }
+        tokens => tokens,
+    };
+    spec.offset = place.offset;
+    let mut workload =
+        WorkloadSpec::new(DatasetSpec::Evalscope(spec), requests(args, settled, step)?);
+    workload.seed = place.seed;
+    Ok(workload)
+}
+
+/// Whether prompts can be measured in tokens.
+pub(super) fn has_tokenizer(args: &EvalscopeArgs) -> bool {
+    args.target.tokenizer_path.is_some() || args.simulator.simulate.is_some()
+}
+
+/// Whether the server is greeted before each run. Those that only read are not.
+pub(super) fn tests_connection(args: &EvalscopeArgs, settled: &Settled) -> bool {
+    !args.target.no_test_connection && settled.api.generates()
+}
+
+/// Recorded requests are all that there are where nobody says how many, and the first of them lead
+/// in; of other data sets those that lead in are drawn besides.
+fn requests(args: &EvalscopeArgs, settled: &Settled, step: Step) -> Result<usize, CliError> {
+    let number: usize = at_least("--number", 1, step.number)?;
+    if settled.dataset == EvalscopeName::WorkloadTrace {
+        return Ok(if args.load.number.is_some() { number } else { 0 });
+    }
+    Ok(number + load::lead_in(&args.load, step)?)
+}
+
+fn data(
+    args: &EvalscopeArgs,
+    settled: &Settled,
+    step: Step,
+    environment: &Environment,
+) -> Result<EvalscopeData, CliError> {
+    if let Some(prompt) = &args.prompt.prompt {
+        let text = said("--prompt", prompt, environment)?;
+        return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
+    }
+    let (mut data, own) = (EvalscopeData::named(settled.dataset), settled.dataset_args.as_ref());
+    let path: Option<PathBuf> = args.dataset.dataset_path.as_ref().map(Into::into);
+    let prefix = at_least("--prefix-length", 0, args.prompt.prefix_length)?;
+    match &mut data {
+        EvalscopeData::Texts(spec) => {
+            spec.path = path;
+            spec.target = target(settled.dataset, own)?;
+            return Ok(data);
+        }
+        EvalscopeData::Turns(spec) => {
+            spec.path = path;
+            spec.most_turns = some_turns(args.turns.max_turns)?;
+            if settled.dataset != EvalscopeName::CustomMultiTurn {
+                read::<TurnSettings>(own)?;
+                return Ok(data);
+            }
+        }
+        EvalscopeData::RandomTurns(spec) => {
+            spec.prefix_tokens = prefix;
+            (spec.least_turns, spec.most_turns) = turns(args)?;
+            spec.pool = pool(args, step)?;
+            read::<TurnSettings>(own)?;
+            return Ok(data);
+        }
+        EvalscopeData::SweSmith(spec) => {
+            spec.path = path;
+            spec.least_turns = fewest_turns(args)?;
+            spec.most_turns = some_turns(args.turns.max_turns)?;
+            let settings: TurnSettings = read(own)?;
+            spec.first_turn = settings.first_turn_length.unwrap_or(spec.first_turn);
+            spec.later_turns = settings.subsequent_turn_length.unwrap_or(spec.later_turns);
+            spec.chars_per_token = settings.chars_per_token.unwrap_or(spec.chars_per_token);
+            return Ok(data);
+        }
+        EvalscopeData::Workload(spec) => {
+            let settings: WorkloadSettings = read(own)?;
+            spec.path = path;
+            spec.speed = speed(settings.speed.unwrap_or(spec.speed))?;
+            spec.model = settings.model_override;
+            spec.models = settings.model_mapping.unwrap_or_default();
+            spec.matches_outputs = settings.match_output_length;
+            spec.own_headers = own_headers(args);
+            return Ok(data);
+        }
+        EvalscopeData::Random(spec) => {
+            spec.prefix_tokens = prefix;
+            spec.prefixes = some("--prefix-count", args.prompt.prefix_count)?;
+        }
+        EvalscopeData::RandomVl(spec) => {
+            spec.prefix_tokens = prefix;
+            spec.images = some("--image-num", args.prompt.image_num)?;
+            spec.width = some("--image-width", args.prompt.image_width)?;
+            spec.height = some("--image-height", args.prompt.image_height)?;
+        }
+        EvalscopeData::Trie(spec) => {
+            (spec.path, spec.prefix_tokens) = (path, prefix);
+            spec.most_turns = some_turns(args.turns.max_turns)?;
+        }
+        EvalscopeData::RandomEmbedding(spec) => spec.batch = batch(args, spec.batch)?,
+        EvalscopeData::Embedding(spec) => {
+            spec.path = path;
+            spec.batch = batch(args, spec.batch)?;
+        }
+        EvalscopeData::RandomRerank(spec) => {
+            spec.documents = whole(args, "num_documents", spec.documents)?;
+            let ratio = args.sampling.extra_args.get("document_length_ratio");
+            spec.length_ratio = ratio.and_then(Value::as_f64).unwrap_or(spec.length_ratio);
+        }
+        EvalscopeData::Pictured(spec) => spec.path = path,
+        EvalscopeData::Rerank(spec) => spec.path = path,
+        _ => {}
+    }
+    read::<NoSettings>(own)?;
+    Ok(data)
+}
+
+/// A text as it stands, or that of a file behind an `@`.
+pub(super) fn said(
+    flag: &'static str,
+    text: &str,
+    environment: &Environment,
+) -> Result<String, CliError> {
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let read = environment.read(path);
+    read.map_err(|error| CliError::setting(flag, format!("{path} cannot be read: {error}")))
+}
+
+/// The length that texts are to have; those of one's own have none.
+fn target(name: EvalscopeName, own: Option<&JsonObject>) -> Result<Option<TargetLength>, CliError> {
+    if name == EvalscopeName::Custom {
+        return read::<NoSettings>(own).map(|NoSettings {}| None);
+    }
+    let settings: TextSettings = read(own)?;
+    let refuse = |why: &str| Err(CliError::setting("--dataset-args", why));
+    match (settings.target_input_len, &settings.prefix_file) {
+        (Some(0), _) => refuse("target_input_len must be > 0, got 0"),
+        (None, Some(_)) => refuse("prefix_file requires target_input_len to be set"),
+        (None, None) => Ok(None),
+        (Some(tokens), _) => {
+            let mut target = TargetLength::new(tokens);
+            target.short = settings.input_len_mode;
+            target.prefix_file = settings.prefix_file.map(Into::into);
+            target.prefix_role = settings.prefix_role;
+            Ok(Some(target))
+        }
+    }
+}
+
+type Count = NonZero<u32>;
+
+fn some(flag: &'static str, count: i64) -> Result<Count, CliError> {
+    let count: u32 = at_least(flag, 1, count)?;
+    Ok(Count::new(count).unwrap_or(Count::MIN))
+}
+
+fn fewest_turns(args: &EvalscopeArgs) -> Result<Count, CliError> {
+    some("--min-turns", args.turns.min_turns)
+}
+
+fn some_turns(most: Option<i64>) -> Result<Option<Count>, CliError> {
+    let most: Option<u32> = some_at_least("--max-turns", 1, most)?;
+    Ok(most.and_then(Count::new))
+}
+
+fn turns(args: &EvalscopeArgs) -> Result<(Count, Count), CliError> {
+    let least = fewest_turns(args)?;
+    let most = some_turns(args.turns.max_turns)?.ok_or(CliError::Together(
+        "random_multi_turn requires --max-turns to be set. Please specify the maximum number of \
+         turns per conversation.",
+    ))?;
+    if most < least {
+        let rule = format!("--max-turns ({most}) must be >= --min-turns ({least}).");
+        return Err(CliError::Peer(rule));
+    }
+    Ok((least, most))
+}
+
+/// How many conversations are drawn at least, as evalscope draws them.
+fn pool(args: &EvalscopeArgs, step: Step) -> Result<usize, CliError> {
+    let (number, parallel): (usize, usize) =
+        (at_least("--number", 1, step.number)?, at_least("--parallel", 1, step.parallel)?);
+    Ok((4 * parallel).max(number + load::lead_in(&args.load, step)? + 1))
+}
+
+/// How many texts go together; a key of the body says it, as with evalscope.
+fn batch(args: &EvalscopeArgs, usual: Option<Count>) -> Result<Option<Count>, CliError> {
+    let Some(usual) = usual else { return Ok(None) };
+    let size = whole(args, "batch_size", usual.get())?;
+    let none = || CliError::setting("--extra-args", "batch_size must be 1 or more");
+    Count::new(size).ok_or_else(none).map(Some)
+}
+
+fn whole(args: &EvalscopeArgs, key: &str, usual: u32) -> Result<u32, CliError> {
+    let Some(value) = args.sampling.extra_args.get(key) else { return Ok(usual) };
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let why = || format!("{key} must be a whole number, not {value}");
+    number.ok_or_else(|| CliError::setting("--extra-args", why()))
+}
+
+fn speed(speed: f64) -> Result<f64, CliError> {
+    let why = || format!("speed must be > 0, got {speed}");
+    (speed > 0.0).then_some(speed).ok_or_else(|| CliError::setting("--dataset-args", why()))
+}
+
+/// Headers that the run sends itself, which recorded ones do not replace.
+fn own_headers(args: &EvalscopeArgs) -> Vec<String> {
+    let given = args.target.headers.iter().flatten();
+    let names = given.filter_map(|pair| pair.split_once('=')).map(|(name, _)| name.trim());
+    let key = args.target.api_key.iter().map(|_| "Authorization");
+    names.chain(key).map(str::to_owned).collect()
+}

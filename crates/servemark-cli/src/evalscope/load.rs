@@ -1,0 +1,66 @@
+//! When requests are sent.
+
+use std::num::NonZeroUsize;
+
+use servemark_datasets::EvalscopeName;
+use servemark_runner::{LeadInSpec, LoadSpec, WarmupSpec};
+use servemark_schedule::{ArrivalSpec, Burstiness, Rate};
+
+use super::args::{EvalscopeArgs, LoadArgs};
+use super::settled::{Settled, Step};
+use crate::error::CliError;
+use crate::number::{at_least, refused, some_time};
+
+/// Arrivals, limit, what leads to the measurement, and its time.
+pub(super) fn load(
+    args: &EvalscopeArgs,
+    settled: &Settled,
+    step: Step,
+) -> Result<LoadSpec, CliError> {
+    let replays = settled.dataset == EvalscopeName::WorkloadTrace;
+    let arrivals = if replays { ArrivalSpec::Timetable } else { arrivals(step.rate)? };
+    let mut load = LoadSpec::new(arrivals);
+    if !step.is_open() {
+        load.max_concurrency = NonZeroUsize::new(at_least("--parallel", 1, step.parallel)?);
+    }
+    load.warmup = WarmupSpec::alike(0);
+    let sessions = lead_in(&args.load, step)?;
+    let ends_first = step.is_open() && !replays;
+    load.lead_in =
+        if ends_first { LeadInSpec::ended(sessions) } else { LeadInSpec::flowing(sessions) };
+    load.lasts = args.load.duration.map(|time| some_time("--duration", time)).transpose()?;
+    load.sessions.echo_reasoning = true;
+    load.sessions.runs_out = true;
+    args.threads.apply(&mut load)?;
+    Ok(load)
+}
+
+/// How many requests, or conversations, lead to the measurement: so many from one on, a share of
+/// those that are measured below.
+#[expect(clippy::cast_sign_loss, reason = "both are positive")]
+pub(super) fn lead_in(args: &LoadArgs, step: Step) -> Result<usize, CliError> {
+    let warmup = args.warmup_num;
+    if warmup.is_nan() || warmup > MOST {
+        return Err(CliError::setting(
+            "--warmup-num",
+            format!("is no number of requests: {warmup}"),
+        ));
+    }
+    Ok(match warmup {
+        none if none <= 0.0 => 0,
+        share if share < 1.0 => ((share * step.number as f64) as usize).max(1),
+        count => count as usize,
+    })
+}
+
+/// Gaps of a Poisson process, stretched until the last request is due when the rate says so.
+fn arrivals(rate: f64) -> Result<ArrivalSpec, CliError> {
+    if rate < 0.0 {
+        return Ok(ArrivalSpec::Burst);
+    }
+    let requests_per_second = Rate::new(rate).map_err(refused("--rate"))?;
+    Ok(ArrivalSpec::Gamma { requests_per_second, burstiness: Burstiness::default() })
+}
+
+/// More than any run has.
+const MOST: f64 = 1e9;

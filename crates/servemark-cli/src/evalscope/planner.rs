@@ -1,0 +1,140 @@
+//! Runs as plans.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use servemark_core::JsonObject;
+use servemark_plan::{BenchPlan, ControlSpec, Isolation, NamedPlan, SweepSpec};
+
+use super::args::EvalscopeArgs;
+use super::settled::{Settled, Step};
+use super::sla::SlaSearch;
+use super::{Used, dataset, load, namespace, output, server, wire};
+use crate::argparse::Given;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::at_least;
+
+/// Makes a plan of every run that a command line asks for.
+#[derive(Clone, Debug)]
+pub(super) struct Planner {
+    args: EvalscopeArgs,
+    settled: Settled,
+    environment: Environment,
+    control: ControlSpec,
+    namespace: JsonObject,
+    seed: u32,
+    offset: u64,
+    /// The folder of all results.
+    pub(super) folder: PathBuf,
+}
+
+/// Where a run stands among the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Its own seed.
+    pub(super) seed: u32,
+    /// How many places of the vocabulary were used before it.
+    pub(super) offset: u64,
+}
+
+impl Planner {
+    pub(super) fn new(
+        args: EvalscopeArgs,
+        settled: Settled,
+        given: &Given,
+        environment: &Environment,
+    ) -> Result<Self, CliError> {
+        Ok(Self {
+            control: server::control(&args, &settled, given)?,
+            namespace: namespace::namespace(&args, &settled)?,
+            seed: seed(args.sampling.seed, environment)?,
+            offset: at_least("--dataset-offset", 0, args.dataset.dataset_offset)?,
+            folder: output::folder(&args, environment),
+            args,
+            settled,
+            environment: environment.clone(),
+        })
+    }
+
+    /// The runs of a sweep, or the first one of a search. Each begins where the one before it ended
+    /// in the vocabulary.
+    pub(super) fn sweep(&self, search: Option<&SlaSearch>) -> Result<Vec<NamedPlan>, CliError> {
+        if let Some(search) = search {
+            return self.probe(search, search.first(), Used::default());
+        }
+        let mut used = Used::default();
+        let steps = self.settled.steps();
+        let plans = steps.into_iter().map(|step| {
+            let plan = self.named(step, &self.folder.join(step.name()), used)?;
+            used = used.and(step);
+            Ok(plan)
+        });
+        plans.collect()
+    }
+
+    /// The same, with the server at rest between two runs.
+    pub(super) fn spec(&self, plans: Vec<NamedPlan>) -> Result<SweepSpec, CliError> {
+        let rest = at_least("--sleep-interval", 0, self.args.load.sleep_interval)?;
+        let isolation = Isolation::none().with_cool_down(Duration::from_secs(rest));
+        Ok(SweepSpec::listed(plans).isolated(isolation))
+    }
+
+    /// The runs of a search at one load.
+    pub(super) fn probe(
+        &self,
+        search: &SlaSearch,
+        load: u32,
+        mut used: Used,
+    ) -> Result<Vec<NamedPlan>, CliError> {
+        let (step, tuning) = (search.step(load), self.folder.join("sla_tuning"));
+        let runs = (0..search.runs).map(|run| {
+            let name = format!("sla_{}_{load}_run_{run}", search.variable.as_str());
+            let plan = self.named(step, &tuning.join(name), used)?;
+            used = used.and(step);
+            Ok(plan)
+        });
+        runs.collect()
+    }
+
+    fn named(&self, step: Step, folder: &Path, used: Used) -> Result<NamedPlan, CliError> {
+        let plan = self.plan(step, folder, used)?;
+        let settings = if step.is_open() {
+            ("rate".to_owned(), json!(step.rate))
+        } else {
+            ("parallel".to_owned(), json!(step.parallel))
+        };
+        let mut named =
+            NamedPlan::new(vec![settings, ("number".to_owned(), json!(step.number))], plan);
+        named.name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(named)
+    }
+
+    fn plan(&self, step: Step, folder: &Path, used: Used) -> Result<BenchPlan, CliError> {
+        let (args, settled) = (&self.args, &self.settled);
+        let seed = self.seed.wrapping_add(used.runs);
+        let place = Place { seed, offset: self.offset + used.requests };
+        let mut plan = BenchPlan::new(
+            server::server(args, settled)?,
+            wire::backend(settled),
+            wire::wire(args, settled, &self.environment)?,
+            dataset::workload(args, settled, step, place, &self.environment)?,
+            load::load(args, settled, step)?,
+        );
+        plan.control = self.control.clone();
+        plan.model = server::model(args);
+        plan.scoring = output::scoring(args)?;
+        plan.output = output::output(folder);
+        let shown = folder.to_string_lossy();
+        plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
+        plan.check().map_err(CliError::Plan)?;
+        Ok(plan)
+    }
+}
+
+/// evalscope draws without a seed where none is given; here one is chosen, so that the run log says
+/// which it was.
+fn seed(given: Option<i64>, environment: &Environment) -> Result<u32, CliError> {
+    given.map_or(Ok(environment.seed()), |seed| at_least("--seed", 0, seed))
+}

@@ -1,0 +1,68 @@
+//! Command lines that are refused before they become plans: what is not built, and rules of the
+//! data sets.
+
+use servemark_datasets::EvalscopeName;
+
+use super::args::EvalscopeArgs;
+use super::dataset::has_tokenizer;
+use super::settled::Settled;
+use crate::argparse::Given;
+use crate::error::CliError;
+
+/// What is not built, by name.
+pub(super) fn check_built(args: &EvalscopeArgs, given: &Given) -> Result<(), CliError> {
+    if let Some(flag) = NOT_BUILT.iter().find(|flag| given.asks(flag)) {
+        return Err(CliError::not_built(*flag));
+    }
+    match args.dataset.data_source.as_deref() {
+        Some(hub) if hub != "local" => {
+            let what = format!("--data-source {hub} (give the data set with --dataset-path)");
+            Err(CliError::not_built(what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Flags of which nothing is built.
+pub(super) const NOT_BUILT: &[&str] = &[
+    "--attn-implementation",
+    "--debug",
+    "--enable-progress-tracker",
+    "--image-format",
+    "--scenario",
+    "--swanlab-api-key",
+    "--swanlab-host",
+    "--visualizer",
+    "--wandb-api-key",
+];
+
+/// What a data set needs.
+pub(super) fn check_dataset(args: &EvalscopeArgs, settled: &Settled) -> Result<(), CliError> {
+    let name = settled.dataset;
+    if args.prompt.prompt.is_some() {
+        return Ok(());
+    }
+    if name.needs_tokenizer() && !has_tokenizer(args) {
+        return Err(CliError::Peer(format!("--dataset {name} needs --tokenizer-path")));
+    }
+    if name == EvalscopeName::WorkloadTrace && !args.load.open_loop {
+        return Err(CliError::Together(
+            "workload_trace requires open-loop mode. Add --open-loop to your command.",
+        ));
+    }
+    let shows = [EvalscopeName::RandomVl, EvalscopeName::MmmuMultiImage].contains(&name);
+    if args.sampling.tokenize_prompt && (shows || args.turns.multi_turn) {
+        let rule = format!("--tokenize-prompt cannot be used with --dataset {name}");
+        return Err(CliError::Peer(rule));
+    }
+    if args.turns.multi_turn && args.load.rate[0] >= 0.0 {
+        return Err(CliError::not_built("--rate with --multi-turn"));
+    }
+    match (name.is_multi_turn(), args.turns.multi_turn) {
+        (true, false) => Err(CliError::Peer(format!("--dataset {name} needs --multi-turn"))),
+        (false, true) => {
+            Err(CliError::Peer(format!("--dataset {name} has no conversations for --multi-turn")))
+        }
+        _ => Ok(()),
+    }
+}

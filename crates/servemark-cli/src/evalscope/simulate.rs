@@ -1,0 +1,32 @@
+//! `--simulate`: a run against the bundled server that is worth looking at.
+//!
+//! What the user gives stands; the rest is chosen so that `--simulate` alone is over in a few
+//! seconds.
+
+use super::args::EvalscopeArgs;
+use crate::argparse::Given;
+
+/// Chooses what the user left open.
+pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
+    let Some(simulator) = &args.simulator.simulate else { return };
+    let open = |flag: &str| !given.is(flag);
+    if open("--model") {
+        args.target.model = Some(simulator.clone().unwrap_or_default().model);
+    }
+    if open("--dataset") && open("--prompt") {
+        "random".clone_into(&mut args.dataset.dataset);
+    }
+    if open("--max-prompt-length") && open("--min-prompt-length") {
+        (args.prompt.min_prompt_length, args.prompt.max_prompt_length) = (64, 192);
+    }
+    if open("--number") && open("--parallel") && open("--rate") {
+        args.load.number = Some(vec![32, 128]);
+        args.load.parallel = vec![4, 16];
+    }
+    if open("--max-tokens") {
+        args.sampling.max_tokens = vec![32];
+    }
+    if open("--sleep-interval") {
+        args.load.sleep_interval = 0;
+    }
+}

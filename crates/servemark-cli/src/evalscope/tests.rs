@@ -1,0 +1,89 @@
+//! The mirror of the flags, held against what evalscope 1.14.1's own parser says.
+
+mod runs;
+mod usage;
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+
+use super::args::EvalscopeArgs;
+use super::names::PEER;
+use crate::mirror::{Mirror, recorded};
+
+fn mirror() -> Mirror {
+    let flags = recorded("evalscope", "flags.json").as_array().unwrap().clone();
+    let command = EvalscopeArgs::whole_command("evalscope perf");
+    Mirror { command, peer: &PEER, exclusive: &[], flags }
+}
+
+/// What a flag's value is, in the form of the recording.
+fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
+    let is_on = |id: &str| matches.get_flag(id);
+    match flag["name"].as_str().unwrap() {
+        "--logprobs" if !is_on("logprobs") => Value::Null,
+        "--stream" => json!(!is_on("no_stream")),
+        "--apply-chat-template" => {
+            match (is_on("apply_chat_template"), is_on("no_apply_chat_template")) {
+                (false, false) => Value::Null,
+                (on, _) => json!(on),
+            }
+        }
+        _ => mirror.value(matches, flag),
+    }
+}
+
+/// The same of what was recorded: argparse keeps a default as it is written, and reads it only where
+/// it is a text.
+fn expected(flag: &Value) -> Value {
+    let default = &flag["default"];
+    let read = match (flag["type"].as_str(), default) {
+        (Some("float"), Value::Number(number)) => json!(number.as_f64()),
+        (Some("loads"), Value::String(text)) => serde_json::from_str(text).unwrap(),
+        _ => default.clone(),
+    };
+    if flag["nargs"].is_null() || read.is_null() { read } else { json!([read]) }
+}
+
+#[test]
+fn every_flag_of_the_peer_is_there_in_its_order() {
+    mirror().check_names();
+    mirror().check_letters();
+}
+
+#[test]
+fn defaults_and_types_are_the_peers() {
+    let mirror = mirror();
+    let matches = mirror.matches(&mirror.read(&[]));
+    for flag in &mirror.flags {
+        assert_eq!(value(&mirror, &matches, flag), expected(flag), "{}", flag["name"]);
+    }
+}
+
+#[test]
+fn choices_are_the_peers() {
+    mirror().check_choices();
+}
+
+#[test]
+fn each_takes_as_many_values_as_the_peers() {
+    mirror().check_arities();
+}
+
+#[test]
+fn our_flags_have_names_of_their_own() {
+    mirror().check_own_names();
+}
+
+#[test]
+fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
+    mirror().check_abbreviations(500);
+}
+
+/// What has no effect or is not built is argued, flag by flag.
+#[test]
+fn what_is_not_built_is_argued() {
+    let argued = include_str!("../../../../docs/compat/evalscope.md");
+    for flag in super::refusal::NOT_BUILT {
+        assert!(argued.contains(&format!("`{flag}`")), "{flag}");
+    }
+}

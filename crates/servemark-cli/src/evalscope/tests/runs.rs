@@ -1,0 +1,166 @@
+//! What command lines become.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use servemark_plan::{BenchPlan, PointsSpec, ServerSpec, SweepSpec};
+use servemark_runner::LeadInSpec;
+use servemark_schedule::ArrivalSpec;
+
+use crate::environment::{Environment, LocalTime};
+use crate::evalscope::{EvalscopeRuns, EvalscopeTask, Used, parse};
+
+fn runs(line: &str) -> EvalscopeRuns {
+    let now = LocalTime::new((2026, 1, 2), (3, 4, 5), 0.0);
+    let args = line.split_whitespace().map(Into::into);
+    parse("evalscope perf", args, &Environment::default().at(now)).unwrap()
+}
+
+fn refusal(line: &str) -> String {
+    let args = line.split_whitespace().map(Into::into);
+    let refusal = parse("evalscope perf", args, &Environment::default()).unwrap_err();
+    refusal.cause().unwrap().to_string()
+}
+
+fn sweep(runs: &EvalscopeRuns) -> &SweepSpec {
+    match &runs.task {
+        EvalscopeTask::Runs(spec) => spec,
+        EvalscopeTask::Search(search) => panic!("{search:?}"),
+    }
+}
+
+fn plans(runs: &EvalscopeRuns) -> Vec<(&str, &BenchPlan)> {
+    let PointsSpec::Listed(plans) = &sweep(runs).points else { panic!("it is a list") };
+    plans.iter().map(|named| (named.name.as_str(), &named.plan)).collect()
+}
+
+#[test]
+fn sides_of_a_sweep_go_together() {
+    let runs =
+        runs("--model a/m --parallel 1 4 -n 5 20 --warmup-num 0.2 --dataset-path x --seed 7");
+    let plans = plans(&runs);
+    let names: Vec<&str> = plans.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["parallel_1_number_5", "parallel_4_number_20"]);
+    let loads: Vec<_> = plans.iter().map(|(_, plan)| &plan.load).collect();
+    assert_eq!(loads[1].max_concurrency, NonZeroUsize::new(4));
+    assert_eq!(loads[0].lead_in, LeadInSpec::flowing(1));
+    assert_eq!(loads[1].lead_in, LeadInSpec::flowing(4));
+    let requests: Vec<usize> = plans.iter().map(|(_, plan)| plan.workload.requests).collect();
+    assert_eq!(requests, [6, 24]);
+    let seeds: Vec<u32> = plans.iter().map(|(_, plan)| plan.workload.seed).collect();
+    assert_eq!(seeds, [7, 8]);
+    let offsets: Vec<_> = plans.iter().map(|(_, plan)| &plan.echo["dataset_offset"]).collect();
+    assert_eq!(offsets, [0, 5]);
+    assert_eq!(sweep(&runs).isolation.cool_down, Duration::from_secs(5));
+    let log = plans[1].1.output.run_log.as_ref().unwrap().display().to_string();
+    assert_eq!(log, "outputs/20260102_030405/m/parallel_4_number_20/run.runlog.jsonl");
+}
+
+#[test]
+fn an_open_loop_has_rates_and_no_limit() {
+    let runs = runs(
+        "--model m --open-loop --rate 2 4.5 -n 5 9 --warmup-num 3 --duration 7 --dataset-path x",
+    );
+    let plans = plans(&runs);
+    assert_eq!(plans[1].0, "rate_4.5_number_9");
+    let load = &plans[1].1.load;
+    assert_eq!((load.max_concurrency, load.lead_in), (None, LeadInSpec::ended(3)));
+    assert_eq!(load.arrivals.mean_rate(), Some(4.5));
+    assert_eq!(load.lasts, Some(Duration::from_secs(7)));
+}
+
+#[test]
+fn a_closed_loop_may_be_paced() {
+    let runs = runs("--model m --rate 2.5 --parallel 3 -n 9 --dataset-path x");
+    let load = &runs.first.plan.load;
+    assert_eq!(load.arrivals.mean_rate(), Some(2.5));
+    assert_eq!(load.max_concurrency, NonZeroUsize::new(3));
+}
+
+#[test]
+fn recorded_requests_come_when_they_came() {
+    let runs = runs("--dataset workload_trace --dataset-path x --open-loop --warmup-num 2");
+    let plan = &runs.first.plan;
+    assert_eq!(plan.load.arrivals, ArrivalSpec::Timetable);
+    assert_eq!((plan.workload.requests, plan.load.lead_in), (0, LeadInSpec::flowing(2)));
+}
+
+#[test]
+fn a_server_is_greeted_for_a_minute_or_as_long_as_is_said() {
+    let greeting = |line: &str| runs(line).first.plan.control.greeting.map(|time| time.as_secs());
+    assert_eq!(greeting("--model m --dataset-path x"), Some(60));
+    assert_eq!(greeting("--model m --dataset-path x --total-timeout 300"), Some(300));
+    assert_eq!(greeting("--model m --dataset-path x --no-test-connection"), None);
+    assert_eq!(greeting("--model m --api embedding --dataset embedding --dataset-path x"), None);
+}
+
+#[test]
+fn a_server_may_be_silent_for_as_long_as_a_request_may_take() {
+    let idle = |line: &str| match runs(line).first.plan.server {
+        ServerSpec::At(target) => {
+            (target.timeouts.idle.as_secs(), target.timeouts.connect.as_secs())
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(idle("--model m --dataset-path x"), (21600, 30));
+    assert_eq!(idle("--model m --dataset-path x --read-timeout 9 --connect-timeout 3"), (9, 3));
+}
+
+#[test]
+fn a_name_leads_nowhere_else() {
+    let folder = |line: &str| runs(line).folder.display().to_string();
+    assert_eq!(folder("--model m --dataset-path x --no-timestamp --name ../a:b"), "outputs/.._a_b");
+}
+
+#[test]
+fn a_search_has_a_run_of_its_own_for_each_load() {
+    let runs = runs(
+        r#"--model m --dataset-path x --sla-auto-tune --sla-params [{"avg_ttft":"<=40"}] --parallel 4
+           --sla-number-multiplier 2.5"#,
+    );
+    let EvalscopeTask::Search(search) = &runs.task else { panic!("it is a search") };
+    assert_eq!((search.range.start, search.range.upper, search.runs), (4.0, 65536.0, 3));
+    let (_, used) = runs.probe(search, 4, Used::default()).unwrap();
+    assert_eq!((used.runs, used.requests), (3, 30));
+    let (spec, _) = runs.probe(search, 5, used).unwrap();
+    let PointsSpec::Listed(plans) = spec.points else { panic!("it is a list") };
+    let named = plans[1].clone();
+    assert_eq!(named.name, "sla_parallel_5_run_1");
+    // Python rounds 12.5 to the even number.
+    assert_eq!(named.plan.workload.requests, 12);
+    assert_eq!(named.plan.load.max_concurrency, NonZeroUsize::new(5));
+    assert_eq!(named.plan.echo["dataset_offset"], 42);
+    let log = named.plan.output.run_log.unwrap().display().to_string();
+    assert!(log.ends_with("/m/sla_tuning/sla_parallel_5_run_1/run.runlog.jsonl"), "{log}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let refused = [
+        ("--model m --visualizer wandb", "--visualizer is not built yet"),
+        ("--model m --api local", "--api local is not built yet"),
+        ("--model m --scenario agentx", "--scenario is not built yet"),
+        ("--model m --dataset random", "--dataset random needs --tokenizer-path"),
+        (
+            "--model m --dataset random_multi_turn --tokenizer-path t",
+            "--dataset random_multi_turn needs --multi-turn",
+        ),
+        ("--model m --multi-turn", "--dataset openqa has no conversations for --multi-turn"),
+        ("--model m --api nope", "--api must be one of openai, "),
+        ("--model m --dataset nope", "Dataset plugin 'nope' is not registered. --dataset: "),
+        ("--model m --url h/v1", "--url cannot be used: the base URL "),
+        (
+            "--model m --dataset-args {\"nope\":1}",
+            "--dataset-args cannot be used: unknown field `nope`",
+        ),
+        ("--model m --query-template {", "--query-template must be a JSON object or @FILE: "),
+        ("--model m --prompt @absent", "--prompt absent cannot be read: "),
+        ("--model m --extra-args []", "--extra-args must be a JSON object, "),
+        ("--model m -n 0", "--number must be 1 or more, not 0"),
+        ("--model m --data-source modelscope", "--data-source modelscope (give the data set with "),
+    ];
+    for (line, message) in refused {
+        let ours = refusal(line);
+        assert!(ours.starts_with(message), "{line}: {ours}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Command lines that were given to the peer: what it refused, and what it made of them.
+
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+
+use crate::environment::Environment;
+use crate::error::UsageError;
+use crate::evalscope::parse;
+use crate::mirror::recorded;
+
+struct Line {
+    argv: Vec<String>,
+    recorded: Value,
+}
+
+impl Line {
+    fn all() -> Vec<Self> {
+        let line = |recorded: &Value| {
+            let argv = serde_json::from_value(recorded["argv"].clone()).unwrap();
+            Self { argv, recorded: recorded.clone() }
+        };
+        recorded("evalscope", "usage.json").as_array().unwrap().iter().map(line).collect()
+    }
+
+    fn shown(&self) -> String {
+        self.argv.join(" ")
+    }
+
+    fn is_read(&self) -> bool {
+        self.recorded["exit"] == 0
+    }
+
+    /// What the first run's result repeats of it.
+    fn echo(&self) -> Result<JsonObject, UsageError> {
+        let args = self.argv.iter().map(Into::into);
+        parse("evalscope perf", args, &Environment::default()).map(|runs| runs.first.plan.echo)
+    }
+}
+
+#[test]
+fn refusals_are_the_peers_word_for_word() {
+    for line in Line::all().iter().filter(|line| !line.is_read()) {
+        let theirs = line.recorded["message"].as_str().unwrap();
+        if theirs.starts_with(BY_TYPE) {
+            continue;
+        }
+        let refusal = line.echo().unwrap_err();
+        assert_eq!(refusal.exit_code(), 2);
+        let ours = format!("evalscope perf: error: {}", refusal.cause().unwrap());
+        let theirs = match theirs.strip_prefix("Value error, ") {
+            // Of a JSON text that is none, Python says other things than we do.
+            Some(message) => {
+                let message = message.split(": Expecting").next().unwrap();
+                format!("evalscope perf: error: {message}")
+            }
+            None => theirs.replace(", None)", ")"),
+        };
+        assert!(ours.starts_with(&theirs), "{}: {ours}\n{theirs}", line.shown());
+    }
+}
+
+/// What the types of the peer's model refuse, it refuses without saying which flag it is. One group
+/// of criteria that is no list is among it, which we take.
+const BY_TYPE: &str = "Input should be";
+
+#[test]
+fn arguments_are_what_the_peer_makes_of_them() {
+    let known: JsonObject = serde_json::from_value(recorded("evalscope", "defaults.json")).unwrap();
+    for line in Line::all().iter().filter(|line| line.is_read()) {
+        let mut expected = known.clone();
+        for (key, value) in line.recorded["changed"].as_object().unwrap() {
+            expected.insert(key.clone(), value.clone());
+        }
+        match line.echo() {
+            Ok(echo) => {
+                let ours = Value::Object(comparable(echo));
+                let theirs = Value::Object(comparable(expected));
+                assert_eq!(ours.to_string(), theirs.to_string(), "{}", line.shown());
+            }
+            Err(refusal) => {
+                assert!(
+                    REFUSED.iter().any(|flag| line.argv.iter().any(|arg| arg == flag)),
+                    "{refusal}"
+                );
+            }
+        }
+    }
+}
+
+/// What of a sweep is each run's own, as the first run has it; and no value of a header.
+fn comparable(mut arguments: JsonObject) -> JsonObject {
+    for key in ["number", "parallel", "rate"] {
+        if let Some(Value::Array(list)) = arguments.get(key).cloned() {
+            arguments.insert(key.to_owned(), list[0].clone());
+        }
+    }
+    let headers = arguments["headers"].as_object().unwrap().keys();
+    let hidden: JsonObject = headers.map(|key| (key.clone(), json!("**********"))).collect();
+    arguments.insert("headers".to_owned(), hidden.into());
+    arguments.insert("outputs_dir".to_owned(), Value::Null);
+    if arguments["sla_auto_tune"] == true {
+        // A search says itself how many requests a run has.
+        arguments.insert("number".to_owned(), Value::Null);
+    }
+    arguments
+}
+
+/// What the peer reads and we refuse: what is not built, and what it refuses only once it runs.
+const REFUSED: [&str; 6] =
+    ["local", "systemone", "autotrust", "workload_trace", "--multi-turn-args", "--sla-params"];

@@ -1,0 +1,101 @@
+//! Where requests go: evalscope's rules for what a URL means.
+
+use servemark_backends::EvalscopeApi;
+use servemark_client::BaseUrl;
+
+use crate::error::CliError;
+use crate::number::refused;
+
+/// A URL in its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Address {
+    /// The scheme, the host and the port.
+    base: String,
+    path: String,
+    /// What follows a question mark, with it.
+    query: String,
+}
+
+impl Address {
+    /// The parts of a URL.
+    pub(super) fn of(url: &str) -> Self {
+        let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
+        let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+        let host = place.find("://").map_or(0, |scheme| scheme + "://".len());
+        let path = place[host..].find('/').map_or(place.len(), |slash| host + slash);
+        let (base, path) = place.split_at(path);
+        Self { base: base.to_owned(), path: path.to_owned(), query: query.to_owned() }
+    }
+
+    /// The same with the end of the path that an API's servers have, if it has no known one. Says
+    /// what was changed.
+    pub(super) fn completed(self, api: EvalscopeApi) -> (Self, Option<String>) {
+        let Some(end) = ending(api) else { return (self, None) };
+        let path = self.path.trim_end_matches('/').to_owned();
+        if api == EvalscopeApi::OpenaiResponses
+            && let Some(root) =
+                path.strip_suffix("chat/completions").filter(|root| root.ends_with('/'))
+        {
+            let warning = "OpenAI Responses API selected: URL auto-adjusted to responses endpoint";
+            return (Self { path: format!("{root}responses"), ..self }, Some(warning.to_owned()));
+        }
+        if ENDINGS.iter().any(|known| path.ends_with(&format!("/{known}"))) {
+            return (self, None);
+        }
+        let warning = format!(
+            "URL has no endpoint path, auto-appended \"/{end}\". If this is not intended, please \
+             specify the full URL explicitly."
+        );
+        (Self { path: format!("{path}/{end}"), ..self }, Some(warning))
+    }
+
+    /// Whether it is that of a chat.
+    pub(super) fn is_chat(&self) -> bool {
+        self.path.trim_end_matches('/').ends_with(CHAT)
+    }
+
+    /// The same of the route that takes token ids.
+    pub(super) fn for_token_ids(self) -> Self {
+        let path = self.path.trim_end_matches('/').strip_suffix(CHAT);
+        let path = path.map_or_else(|| self.path.clone(), |root| format!("{root}completions"));
+        Self { path, ..self }
+    }
+
+    /// The same of a data set that is for completions.
+    pub(super) fn for_completions(self) -> Self {
+        Self { path: self.path.replace("v1/chat/completions", "v1/completions"), ..self }
+    }
+
+    /// The server.
+    pub(super) fn server(&self) -> Result<BaseUrl, CliError> {
+        self.base.parse().map_err(refused("--url"))
+    }
+
+    /// Where its requests go, from the server.
+    pub(super) fn endpoint(&self) -> String {
+        let path = if self.path.is_empty() { "/" } else { &self.path };
+        format!("{path}{}", self.query)
+    }
+
+    /// All of it.
+    pub(super) fn url(&self) -> String {
+        format!("{}{}{}", self.base, self.path, self.query)
+    }
+}
+
+/// What the path of an API's servers ends with, if evalscope knows.
+fn ending(api: EvalscopeApi) -> Option<&'static str> {
+    match api {
+        EvalscopeApi::Openai => Some(CHAT),
+        EvalscopeApi::OpenaiResponses => Some("responses"),
+        EvalscopeApi::OpenaiEmbedding => Some("embeddings"),
+        EvalscopeApi::OpenaiRerank => Some("reranks"),
+        _ => None,
+    }
+}
+
+const CHAT: &str = "chat/completions";
+
+/// What paths may end with.
+const ENDINGS: [&str; 8] =
+    [CHAT, "completions", "responses", "embeddings", "reranks", "rerank", "systemone", "decide"];

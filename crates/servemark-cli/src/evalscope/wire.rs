@@ -1,0 +1,80 @@
+//! How a request is put.
+
+use serde_json::Value;
+use servemark_backends::{
+    BackendName, BackendSpec, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
+};
+use servemark_core::JsonObject;
+
+use super::args::{EvalscopeArgs, SamplingArgs};
+use super::settled::Settled;
+use super::{dataset, server};
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::{finite, some_at_least};
+
+/// The API with its knobs.
+pub(super) fn wire(
+    args: &EvalscopeArgs,
+    settled: &Settled,
+    environment: &Environment,
+) -> Result<BackendSpec, CliError> {
+    let model = server::model(args).name.unwrap_or_default();
+    let mut spec = EvalscopeSpec::new(settled.api, model);
+    spec.common.stream = !args.sampling.no_stream;
+    spec.common.extra_body = extra(&args.sampling)?;
+    *spec.sampling = sampling(&args.sampling)?;
+    spec.query_template = template(args, environment)?;
+    spec.endpoint = Some(settled.address.endpoint());
+    Ok(BackendSpec::Evalscope(spec))
+}
+
+/// The habits of the servers that have such an API.
+pub(super) fn backend(settled: &Settled) -> BackendName {
+    match settled.api {
+        EvalscopeApi::OpenaiEmbedding => BackendName::VllmEmbedding,
+        EvalscopeApi::OpenaiRerank => BackendName::VllmRerank,
+        _ if settled.chat => BackendName::VllmChat,
+        _ => BackendName::Vllm,
+    }
+}
+
+fn sampling(args: &SamplingArgs) -> Result<EvalscopeSampling, CliError> {
+    let float = |flag, value: Option<f64>| value.map(|value| finite(flag, value)).transpose();
+    let mut sampling = EvalscopeSampling::default();
+    sampling.min_tokens = some_at_least("--min-tokens", 0, args.min_tokens)?;
+    sampling.frequency_penalty = float("--frequency-penalty", args.frequency_penalty)?;
+    sampling.repetition_penalty = float("--repetition-penalty", args.repetition_penalty)?;
+    sampling.logprobs = args.logprobs.then_some(true);
+    sampling.choices = some_at_least("--n-choices", 1, args.n_choices)?;
+    sampling.seed = args.seed;
+    sampling.stop.clone_from(&args.stop);
+    sampling.stop_token_ids.clone_from(&args.stop_token_ids);
+    sampling.temperature = finite("--temperature", args.temperature)?;
+    sampling.top_p = float("--top-p", args.top_p)?;
+    sampling.top_k = args.top_k;
+    Ok(sampling)
+}
+
+fn extra(args: &SamplingArgs) -> Result<JsonObject, CliError> {
+    match &args.extra_args {
+        Value::Null => Ok(JsonObject::new()),
+        Value::Object(object) => Ok(object.clone()),
+        other => {
+            let why =
+                format!("must be a JSON object, such as {{\"ignore_eos\": true}}, not {other}");
+            Err(CliError::setting("--extra-args", why))
+        }
+    }
+}
+
+fn template(
+    args: &EvalscopeArgs,
+    environment: &Environment,
+) -> Result<Option<JsonObject>, CliError> {
+    let Some(template) = &args.prompt.query_template else { return Ok(None) };
+    let text = dataset::said("--query-template", template, environment)?;
+    serde_json::from_str(&text).map(Some).map_err(|error| {
+        CliError::setting("--query-template", format!("must be a JSON object or @FILE: {error}"))
+    })
+}
