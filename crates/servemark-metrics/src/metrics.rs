@@ -342,6 +342,9 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         DurationRule::FirstDueToEnd => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
         DurationRule::OfSuccesses => return stage::span_s(scores),
+        DurationRule::FirstDoneToEnd => {
+            log.measured().min_by_key(|record| record.ended).map(RequestRecord::started)
+        }
     };
     let start = start.unwrap_or_default();
     let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();

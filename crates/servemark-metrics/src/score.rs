@@ -75,7 +75,7 @@ impl<'a> RequestScore<'a> {
     }
 
     /// The time per output token; nothing for a request of one token, or of an unknown number.
-    pub(crate) fn tpot_s(&self, rule: TpotRule) -> Option<f64> {
+    pub fn tpot_s(&self, rule: TpotRule) -> Option<f64> {
         let Some((tokens, _)) = self.output_tokens.filter(|&(tokens, _)| tokens > 1) else {
             return (rule == TpotRule::LatencyAfterFirstElseZero).then_some(0.0);
         };

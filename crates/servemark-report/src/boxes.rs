@@ -1,8 +1,16 @@
-//! Tables in boxes, as Python's libraries draw them: one writer, and a frame as a value.
+//! Tables in boxes, as Python's libraries draw them: one writer, and a frame as a value. Those that
+//! break their lines are the `rich` module's.
+
+mod rich;
+mod widths;
 
 use std::io;
 
-/// A table in a box. Its cells are single lines of narrow letters.
+use unicode_width::UnicodeWidthStr;
+
+pub(crate) use self::rich::{Column, RichTable, panel};
+
+/// A table in a box. Its cells are single lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Boxed {
     heads: Vec<String>,
@@ -10,13 +18,15 @@ pub(crate) struct Boxed {
     rows: Vec<Vec<String>>,
 }
 
-/// On which side of its column a text stands. Closed: there is no fourth.
+/// On which side of its column a text stands. Closed: there is no fifth.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Align {
     /// An odd blank goes to the right.
     Center,
     #[default]
     Left,
+    /// Numbers with their decimal points below each other; a head stands to the right.
+    Point,
     Right,
 }
 
@@ -50,7 +60,27 @@ impl Frame {
         bottom: ['╘', '═', '╧', '╛'],
         head_room: 2,
     };
-    /// Signs that every terminal has.
+    /// `tabulate`'s `grid`.
+    pub(crate) const GRID: Self = Self {
+        below_heads: ['+', '=', '+', '+'],
+        between: Some(Self::PLAIN.top),
+        head_room: 2,
+        ..Self::PLAIN
+    };
+    /// `tabulate`'s `simple_outline`.
+    pub(crate) const OUTLINE: Self = Self {
+        top: ['┌', '─', '┬', '┐'],
+        head_bars: ['│'; 3],
+        below_heads: ['├', '─', '┼', '┤'],
+        bars: ['│'; 3],
+        between: None,
+        bottom: ['└', '─', '┴', '┘'],
+        head_room: 2,
+    };
+    /// `tabulate`'s `simple_grid`.
+    pub(crate) const OUTLINE_GRID: Self =
+        Self { between: Some(Self::OUTLINE.below_heads), ..Self::OUTLINE };
+    /// Signs that every terminal has; `tabulate`'s `pretty`.
     pub(crate) const PLAIN: Self = Self {
         top: ['+', '-', '+', '+'],
         head_bars: ['|'; 3],
@@ -75,44 +105,83 @@ impl Boxed {
         self.rows.push(cells);
     }
 
-    pub(crate) fn write(&self, frame: &Frame, out: &mut dyn io::Write) -> io::Result<()> {
-        let widths = self.widths(frame.head_room);
-        writeln!(out, "{}", across(frame.top, &widths))?;
-        writeln!(out, "{}", self.line(frame.head_bars, &self.heads, &widths))?;
-        writeln!(out, "{}", across(frame.below_heads, &widths))?;
-        for (place, row) in self.rows.iter().enumerate() {
-            if let Some(rule) = frame.between.filter(|_| place > 0) {
-                writeln!(out, "{}", across(rule, &widths))?;
-            }
-            writeln!(out, "{}", self.line(frame.bars, row, &widths))?;
-        }
-        writeln!(out, "{}", across(frame.bottom, &widths))
+    /// The same with more rows.
+    pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        self.rows.extend(rows);
+        self
     }
 
-    fn widths(&self, head_room: usize) -> Vec<usize> {
+    pub(crate) fn write(&self, frame: &Frame, out: &mut dyn io::Write) -> io::Result<()> {
+        self.lines(frame).iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    /// The whole but for the end of its last line.
+    pub(crate) fn text(&self, frame: &Frame) -> String {
+        self.lines(frame).join("\n")
+    }
+
+    fn lines(&self, frame: &Frame) -> Vec<String> {
+        let rows = self.pointed();
+        let widths = self.widths(&rows, frame.head_room);
+        let mut lines = vec![
+            across(frame.top, &widths),
+            self.line(frame.head_bars, &self.heads, &widths),
+            across(frame.below_heads, &widths),
+        ];
+        for (place, row) in rows.iter().enumerate() {
+            let rule = frame.between.filter(|_| place > 0);
+            lines.extend(rule.map(|rule| across(rule, &widths)));
+            lines.push(self.line(frame.bars, row, &widths));
+        }
+        lines.push(across(frame.bottom, &widths));
+        lines
+    }
+
+    fn widths(&self, rows: &[Vec<String>], head_room: usize) -> Vec<usize> {
         let widest = |column: usize| {
-            let cells = self.rows.iter().map(|row| width(&row[column]));
+            let cells = rows.iter().map(|row| width(&row[column]));
             cells.fold(width(&self.heads[column]) + head_room, usize::max)
         };
         (0..self.heads.len()).map(widest).collect()
     }
 
+    /// The cells, with blanks after those whose column has more decimals.
+    fn pointed(&self) -> Vec<Vec<String>> {
+        let mut rows = self.rows.clone();
+        let aligns = self.aligns.iter().enumerate();
+        for (column, _) in aligns.filter(|(_, align)| **align == Align::Point) {
+            let most = rows.iter().map(|row| decimals(&row[column])).max().unwrap_or_default();
+            for row in &mut rows {
+                let missing = most - decimals(&row[column]);
+                row[column].push_str(&" ".repeat(missing));
+            }
+        }
+        rows
+    }
+
     fn line(&self, [left, inner, right]: [char; 3], cells: &[String], widths: &[usize]) -> String {
         let cells = cells.iter().zip(&self.aligns).zip(widths);
-        let cells: Vec<String> =
-            cells.map(|((cell, align), width)| format!(" {} ", align.pad(cell, *width))).collect();
+        let cells: Vec<String> = cells
+            .map(|((cell, align), width)| format!(" {} ", padded(cell, *width, *align)))
+            .collect();
         format!("{left}{}{right}", cells.join(&inner.to_string()))
     }
 }
 
-impl Align {
-    fn pad(self, text: &str, width: usize) -> String {
-        match self {
-            Self::Center => format!("{text:^width$}"),
-            Self::Left => format!("{text:<width$}"),
-            Self::Right => format!("{text:>width$}"),
-        }
-    }
+/// A text in so many columns; one that is longer stays as it is.
+pub(crate) fn padded(text: &str, columns: usize, align: Align) -> String {
+    let room = columns.saturating_sub(width(text));
+    let left = match align {
+        Align::Center => room / 2,
+        Align::Left => 0,
+        Align::Point | Align::Right => room,
+    };
+    format!("{}{text}{}", " ".repeat(left), " ".repeat(room - left))
+}
+
+/// How many signs a number has from its decimal point on, or from its exponent where it has none.
+fn decimals(number: &str) -> usize {
+    number.len() - number.find(['.', 'e']).unwrap_or(number.len())
 }
 
 fn across([left, stroke, crossing, right]: Rule, widths: &[usize]) -> String {
@@ -120,8 +189,9 @@ fn across([left, stroke, crossing, right]: Rule, widths: &[usize]) -> String {
     format!("{left}{}{right}", strokes.collect::<Vec<_>>().join(&crossing.to_string()))
 }
 
-fn width(text: &str) -> usize {
-    text.chars().count()
+/// How many columns of a terminal a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
 }
 
 #[cfg(test)]
@@ -164,5 +234,17 @@ mod tests {
 +------------+----+---------+
 ",
         );
+    }
+
+    #[test]
+    fn decimal_points_stand_below_each_other() {
+        let rows = [["a", "1"], ["b", "2.25"], ["c", "1.5e+07"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let table = Boxed::new([("n", Align::Left), ("value", Align::Point)]).with_rows(rows);
+        let text = table.text(&Frame::OUTLINE);
+        let cells: Vec<&str> = text.lines().filter(|line| line.starts_with('│')).collect();
+        let expected =
+            ["│ n   │   value │", "│ a   │ 1       │", "│ b   │ 2.25    │", "│ c   │ 1.5e+07 │"];
+        assert_eq!(cells, expected);
     }
 }

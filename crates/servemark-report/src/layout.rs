@@ -8,8 +8,9 @@ use servemark_core::RunLog;
 use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{
-    AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, NativeJson, NativeTable,
-    SglangLine, SglangOptions, SglangTable, VllmDetails, VllmOptions, VllmResult, VllmTable,
+    AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, EvalscopeOptions,
+    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, SglangLine, SglangOptions,
+    SglangTable, VllmDetails, VllmOptions, VllmResult, VllmTable,
 };
 
 /// A run with its numbers.
@@ -93,6 +94,8 @@ pub enum Layout {
     Aisbench(AisbenchOptions),
     /// Ours, of embeddings and rankings.
     Embedding,
+    /// evalscope's, of one of its versions.
+    Evalscope(EvalscopeOptions),
     /// Ours.
     #[default]
     Native,
@@ -108,6 +111,7 @@ impl Layout {
         match self {
             Self::Aisbench(options) => Box::new(AisbenchTable::new(options)),
             Self::Embedding => Box::new(EmbeddingTable),
+            Self::Evalscope(options) => Box::new(EvalscopeTable::new(options)),
             Self::Native => Box::new(NativeTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
             Self::Vllm(options) => Box::new(VllmTable::new(options)),
@@ -119,6 +123,7 @@ impl Layout {
         match self {
             Self::Aisbench(options) => Box::new(AisbenchJson::new(options)),
             Self::Embedding | Self::Native => Box::new(NativeJson),
+            Self::Evalscope(options) => Box::new(EvalscopeSummary::new(options)),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
             Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),
         }

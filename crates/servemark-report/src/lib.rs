@@ -10,6 +10,7 @@ pub mod chart;
 mod comparison;
 mod dataset_stats;
 mod embedding;
+mod evalscope;
 mod file_name;
 mod grid;
 mod layout;
@@ -33,6 +34,10 @@ pub use aisbench::{
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};
+pub use evalscope::{
+    EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, EvalscopeSummary,
+    EvalscopeSweep, EvalscopeTable,
+};
 pub use file_name::ResultFileName;
 pub use grid::GridFormat;
 pub use layout::{Layout, Report, ReportFormat};

@@ -48,10 +48,12 @@ impl MetricPolicy {
         }
     }
 
-    /// evalscope 1.0.2: as 1.7.1, with other percentiles.
+    /// evalscope 1.0.2: as 1.7.1, with other percentiles, and its clock starts with the request that
+    /// is the first to be done.
     pub fn evalscope_1_0() -> Self {
         Self {
             name: "evalscope-1.0".to_owned(),
+            duration: DurationRule::FirstDoneToEnd,
             percentiles: vec![10.0, 25.0, 50.0, 66.0, 75.0, 80.0, 90.0, 95.0, 98.0, 99.0],
             ..Self::evalscope_1_7()
         }

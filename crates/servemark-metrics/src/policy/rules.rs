@@ -140,6 +140,8 @@ pub enum DurationRule {
     FirstSentToEnd,
     /// From when the first of those that ended well was sent to the last end of one of them.
     OfSuccesses,
+    /// From when the request was sent that was the first to be done, to when the last was.
+    FirstDoneToEnd,
 }
 
 /// How peaks are found.

@@ -8,6 +8,8 @@ mod aisbench_golden;
 mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
 mod dataset_stats;
+mod evalscope;
+mod evalscope_golden;
 #[path = "../../../servemark-metrics/tests/it/golden.rs"]
 mod golden;
 mod layouts;

@@ -1,0 +1,221 @@
+//! Tables and panels as `rich` draws them.
+
+use std::iter;
+
+use super::widths::{narrowed, widened};
+use super::{Align, padded, width};
+
+/// The widest that a table gets where it does not say.
+const CONSOLE: usize = 120;
+
+/// A column: its head, where its text stands and how wide it is if it is not as wide as its text.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    head: String,
+    align: Align,
+    width: Option<usize>,
+}
+
+impl Column {
+    /// One whose text stands to the right.
+    pub(crate) fn right(head: &str) -> Self {
+        Self { head: head.to_owned(), align: Align::Right, width: None }
+    }
+
+    /// One whose text stands to the left.
+    pub(crate) fn left(head: &str) -> Self {
+        Self { align: Align::Left, ..Self::right(head) }
+    }
+
+    /// One without a head that is so wide.
+    pub(crate) fn wide(width: usize) -> Self {
+        Self { width: Some(width), ..Self::left("") }
+    }
+}
+
+/// A table. Its rows are groups, each of which is parted from the next by a line.
+#[derive(Debug, Default)]
+pub(crate) struct RichTable {
+    title: Option<String>,
+    columns: Vec<Column>,
+    groups: Vec<Vec<Vec<String>>>,
+    width: Option<usize>,
+    frame: FrameKind,
+}
+
+/// What stands around the cells.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum FrameKind {
+    /// Heavy lines around the heads, light ones around the rest; no room at the outer sides.
+    #[default]
+    Headed,
+    /// Light lines, and no heads.
+    Plain,
+    /// Nothing, and no heads.
+    Bare,
+}
+
+impl RichTable {
+    /// A table with heads.
+    pub(crate) fn headed(title: &str, columns: Vec<Column>) -> Self {
+        Self { title: Some(title.to_owned()), columns, ..Self::default() }
+    }
+
+    /// Names and values in light lines, so wide in all.
+    pub(crate) fn pairs(columns: [usize; 2], width: usize) -> Self {
+        let columns = columns.map(Column::wide).to_vec();
+        Self { columns, width: Some(width), frame: FrameKind::Plain, ..Self::default() }
+    }
+
+    /// The same without lines, below a title.
+    pub(crate) fn bare_pairs(title: &str, columns: [usize; 2], width: usize) -> Self {
+        let title = Some(title.to_owned());
+        Self { title, frame: FrameKind::Bare, ..Self::pairs(columns, width) }
+    }
+
+    /// The same so wide in all.
+    pub(crate) fn sized(self, width: usize) -> Self {
+        Self { width: Some(width), ..self }
+    }
+
+    /// The same with rows in one group.
+    pub(crate) fn with_rows(self, rows: Vec<Vec<String>>) -> Self {
+        self.with_groups(vec![rows])
+    }
+
+    /// The same with groups of rows.
+    pub(crate) fn with_groups(self, groups: Vec<Vec<Vec<String>>>) -> Self {
+        Self { groups, ..self }
+    }
+
+    /// Its lines, each with its end.
+    pub(crate) fn text(&self) -> String {
+        let widths = self.widths();
+        let mut lines = Vec::new();
+        let whole = widths.iter().sum::<usize>() + self.edges();
+        lines.extend(self.title.iter().map(|title| padded(title, whole, Align::Center)));
+        if self.frame == FrameKind::Headed {
+            let heads: Vec<String> =
+                self.columns.iter().map(|column| column.head.clone()).collect();
+            lines.push(rule(['┏', '━', '┳', '┓'], &widths));
+            lines.extend(self.row(&heads, &widths, '┃'));
+            lines.push(rule(['┡', '━', '╇', '┩'], &widths));
+        } else if self.frame == FrameKind::Plain {
+            lines.push(rule(['┌', '─', '┬', '┐'], &widths));
+        }
+        for (number, group) in self.groups.iter().enumerate() {
+            if number > 0 {
+                lines.push(rule(['├', '─', '┼', '┤'], &widths));
+            }
+            lines.extend(group.iter().flat_map(|row| self.row(row, &widths, '│')));
+        }
+        if self.frame != FrameKind::Bare {
+            lines.push(rule(['└', '─', '┴', '┘'], &widths));
+        }
+        lines.into_iter().map(|line| line + "\n").collect()
+    }
+
+    /// How many columns of the terminal the lines between and beside the cells take.
+    fn edges(&self) -> usize {
+        if self.frame == FrameKind::Bare { 0 } else { self.columns.len() + 1 }
+    }
+
+    /// What stands left and right of a cell's text.
+    fn room(&self, column: usize) -> (usize, usize) {
+        let is_outer = |edge: usize| self.frame == FrameKind::Headed && column == edge;
+        (usize::from(!is_outer(0)), usize::from(!is_outer(self.columns.len() - 1)))
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let room = self.width.unwrap_or(CONSOLE) - self.edges();
+        let natural = (0..self.columns.len()).map(|column| self.natural(column)).collect();
+        let may_shrink: Vec<bool> =
+            self.columns.iter().map(|column| column.width.is_none()).collect();
+        let fitting = narrowed(natural, &may_shrink, room);
+        if self.width.is_some() { widened(fitting, room) } else { fitting }
+    }
+
+    /// As wide as its text.
+    fn natural(&self, column: usize) -> usize {
+        let (left, right) = self.room(column);
+        let head = self.columns[column].head.lines();
+        let cells = self.groups.iter().flatten().map(|row| row[column].as_str());
+        let text = head.chain(cells).map(width).max().unwrap_or_default();
+        left + self.columns[column].width.unwrap_or(text) + right
+    }
+
+    /// A row in as many lines as its longest cell needs. Heads stand at the bottom.
+    fn row(&self, cells: &[String], widths: &[usize], side: char) -> Vec<String> {
+        let text_width = |column: usize| {
+            let (left, right) = self.room(column);
+            widths[column].saturating_sub(left + right)
+        };
+        let cells = cells.iter().enumerate();
+        let cells: Vec<Vec<String>> =
+            cells.map(|(column, cell)| wrapped(cell, text_width(column))).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+        let is_head = side == '┃';
+        let line = |number: usize| {
+            let shown = cells.iter().enumerate().map(|(column, lines)| {
+                let above = if is_head { height - lines.len() } else { 0 };
+                let text = number.checked_sub(above).and_then(|own| lines.get(own));
+                let (left, right) = self.room(column);
+                let text = text.map_or("", String::as_str);
+                let text = padded(text, text_width(column), self.columns[column].align);
+                format!("{}{text}{}", " ".repeat(left), " ".repeat(right))
+            });
+            let shown: Vec<String> = shown.collect();
+            match self.frame {
+                FrameKind::Bare => shown.concat(),
+                _ => format!("{side}{}{side}", shown.join(&side.to_string())),
+            }
+        };
+        (0..height).map(line).collect()
+    }
+}
+
+fn rule([left, fill, cross, right]: [char; 4], widths: &[usize]) -> String {
+    let fills = widths.iter().map(|width| fill.to_string().repeat(*width));
+    format!("{left}{}{right}", fills.collect::<Vec<_>>().join(&cross.to_string()))
+}
+
+/// A text in lines of so many columns, broken between words. A word that is longer is cut.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    text.split('\n').flat_map(|line| broken(line, columns)).collect()
+}
+
+fn broken(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in line.split_inclusive(' ') {
+        let last = lines.last_mut().expect("there is always a line");
+        if width(last) + width(word.trim_end()) <= columns || last.is_empty() {
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| cut(line.trim_end(), columns)).collect()
+}
+
+/// A text that ends with three dots in one sign if it is too long.
+fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for sign in text.chars() {
+        if width(&kept) + width(sign.encode_utf8(&mut [0; 4])) >= columns {
+            break;
+        }
+        kept.push(sign);
+    }
+    kept.extend(iter::once('…'));
+    kept
+}
+
+/// A title in a frame with round corners, so wide in all.
+pub(crate) fn panel(title: &str, width: usize) -> String {
+    let line = "─".repeat(width - 2);
+    let title = padded(title, width - 4, Align::Left);
+    format!("╭{line}╮\n│ {title} │\n╰{line}╯\n")
+}

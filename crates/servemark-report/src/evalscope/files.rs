@@ -1,0 +1,144 @@
+//! The JSON files of a run's folder.
+
+use std::io;
+
+use serde_json::{Value, json};
+use servemark_core::JsonObject;
+use servemark_metrics::{Distribution, WorkloadPoint};
+use servemark_pyjson::{Style, Text, to_string};
+
+use super::field::Field;
+use super::shown::round;
+use super::tables::{FIRST_PERCENT, LAST_S};
+use super::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, speeds};
+use crate::{Report, ReportFormat};
+
+/// `benchmark_summary.json` of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EvalscopeSummary {
+    options: EvalscopeOptions,
+}
+
+impl EvalscopeSummary {
+    /// The numbers of a version.
+    pub fn new(options: EvalscopeOptions) -> Self {
+        Self { options }
+    }
+}
+
+impl ReportFormat for EvalscopeSummary {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let summary = EvalscopeRun::of(report, self.options).summary_json();
+        writeln!(out, "{}", indented(&Value::Object(summary)))
+    }
+}
+
+impl EvalscopeRun {
+    /// The JSON files of its folder by their names, where these are the arguments of its command
+    /// line.
+    pub fn files(&self, args: &JsonObject) -> Vec<(&'static str, String)> {
+        let mut files = vec![
+            ("benchmark_args.json", Value::Object(args.clone())),
+            ("benchmark_summary.json", Value::Object(self.summary_json())),
+            ("benchmark_percentile.json", self.percentile_json()),
+        ];
+        if self.traces.is_some() {
+            files.push(("trace_summary.json", self.traces_json()));
+        }
+        if !self.workload.points.is_empty() {
+            files.push(("workload_throughput.json", self.workload_json()));
+            files.push(("workload_timeline.json", self.timeline_json()));
+        }
+        if self.options.speeds {
+            files.push(("speed_benchmark.json", speeds::json(&self.speeds)));
+        }
+        files.into_iter().map(|(name, value)| (name, indented(&value))).collect()
+    }
+
+    /// The numbers of `benchmark_summary.json` by their names.
+    pub fn summary_json(&self) -> JsonObject {
+        let style = self.options.style;
+        let value = |field: Field, value: f64| match field {
+            _ if field.is_count() => json!(value as i64),
+            // What the first version has no requests for is whole, as everything that it sets is.
+            _ if style == EvalscopeStyle::V1_0 && value < 0.0 => json!(value as i64),
+            _ => json!(value),
+        };
+        let entries = self.numbers.entries.iter();
+        entries.map(|&(field, of)| (field.name(style).to_owned(), value(field, of))).collect()
+    }
+
+    fn percentile_json(&self) -> Value {
+        let style = self.options.style;
+        let row = |(place, label): (usize, &String)| {
+            let mut row = JsonObject::new();
+            row.insert("Percentiles".to_owned(), json!(label));
+            for of in &self.percentiles.rows {
+                let is_whole = style == EvalscopeStyle::V1_0 && of.sample.is_count();
+                let value = match of.values[place] {
+                    Some(count) if is_whole => json!(count as i64),
+                    value => json!(value),
+                };
+                row.insert(of.sample.name(style).to_owned(), value);
+            }
+            Value::Object(row)
+        };
+        self.percentiles.labels.iter().enumerate().map(row).collect()
+    }
+
+    fn traces_json(&self) -> Value {
+        let traces = self.traces.as_ref().map_or(0, |traces| traces.traces);
+        let rows: Vec<Value> = self.trace_rows().into_iter().map(trace_json).collect();
+        json!({"n_traces": traces, "rows": rows})
+    }
+
+    fn workload_json(&self) -> Value {
+        let row = |(metric, [overall, last, steady]): (&str, [f64; 3])| {
+            json!({
+                "metric": metric,
+                "overall": overall,
+                "last_window": last,
+                "steady_state": steady,
+            })
+        };
+        json!({
+            "n_samples": self.workload.points.len(),
+            "wall_time_s": round(self.workload.duration_s(), 4),
+            "last_window_s": LAST_S,
+            "warmup_frac": f64::from(FIRST_PERCENT) / 100.0,
+            "rows": self.workload_rows().map(row),
+        })
+    }
+
+    fn timeline_json(&self) -> Value {
+        let point = |point: &WorkloadPoint| {
+            json!({
+                "t": round(point.at_s, 6),
+                "cum_completion": point.output,
+                "cum_new_prompt": point.new_prompt,
+                "cum_cached_prompt": point.cached_prompt,
+            })
+        };
+        let points: Vec<Value> = self.workload.points.iter().map(point).collect();
+        json!({"wall_start": self.workload.began_s, "points": points})
+    }
+}
+
+fn trace_json((metric, values): (&str, &Distribution)) -> Value {
+    let percentile = |percent: f64| values.percentile(percent).unwrap_or_default();
+    json!({
+        "metric": metric,
+        "mean": values.mean.unwrap_or_default(),
+        "min": values.min.unwrap_or_default(),
+        "p50": percentile(50.0),
+        "p90": percentile(90.0),
+        "p95": percentile(95.0),
+        "p99": percentile(99.0),
+        "max": values.max.unwrap_or_default(),
+    })
+}
+
+/// As Python's `json.dump` with an indent of four writes it.
+fn indented(value: &Value) -> String {
+    to_string(value, Style::new(Text::Unicode, Some(4))).unwrap_or_default()
+}

@@ -1,0 +1,97 @@
+//! Numbers as evalscope writes them.
+
+use servemark_pyjson::repr;
+
+/// A number with at most so many decimals, as its newest tables show it: a tie of the shortest
+/// decimal text goes up, and zeros at the end are left out.
+pub(super) fn short(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "—".to_owned();
+    }
+    let text = value.abs().to_string();
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let (kept, rest) = fraction.split_at(decimals.min(fraction.len()));
+    let is_up = if value < 0.0 { rest > "5" } else { rest >= "5" };
+    let digits = format!("{whole}{kept}");
+    let digits = if is_up { next(&digits) } else { digits };
+    let (whole, kept) = digits.split_at(digits.len() - kept.len());
+    let shown = format!("{whole}.{kept}");
+    let shown = shown.trim_end_matches('0').trim_end_matches('.');
+    match shown {
+        "0" => shown.to_owned(),
+        _ if value < 0.0 => format!("-{shown}"),
+        _ => shown.to_owned(),
+    }
+}
+
+/// The next whole number of one in decimal digits.
+fn next(digits: &str) -> String {
+    let kept = digits.trim_end_matches('9');
+    let nines = "0".repeat(digits.len() - kept.len());
+    match kept.chars().last().and_then(|digit| char::from_digit(digit.to_digit(10)? + 1, 10)) {
+        Some(last) => format!("{}{last}{nines}", &kept[..kept.len() - 1]),
+        None => format!("1{nines}"),
+    }
+}
+
+/// A number with so many decimals, as Python's `round` makes it.
+pub(super) fn round(value: f64, decimals: usize) -> f64 {
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+/// A number with so many decimals; `nan` of none.
+pub(super) fn fixed(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "nan".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A number as Python's `format(value, ",")` has it: as short as it goes, with commas between
+/// thousands.
+pub(super) fn grouped(value: f64) -> String {
+    commas(&repr(value))
+}
+
+/// A number in decimal digits with commas between thousands.
+pub(super) fn commas(text: &str) -> String {
+    let (whole, rest) = text.split_at(text.find(['.', 'e']).unwrap_or(text.len()));
+    let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    format!("{sign}{}{rest}", groups.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tie_goes_up_by_its_decimal_text() {
+        let shown = [
+            (1.005, 2, "1.01"),
+            (12.5, 0, "13"),
+            (-0.5, 0, "0"),
+            (-12.5, 0, "-12"),
+            (9.999, 2, "10"),
+            (10.30, 2, "10.3"),
+            (20.0, 2, "20"),
+            (0.0004, 3, "0"),
+            (-1000.0, 2, "-1000"),
+            (99.95, 1, "100"),
+            (f64::NAN, 2, "—"),
+        ];
+        for (value, decimals, expected) in shown {
+            assert_eq!(short(value, decimals), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn thousands_are_parted_by_commas() {
+        assert_eq!(grouped(30720.0), "30,720.0");
+        assert_eq!(grouped(-1_234_567.25), "-1,234,567.25");
+        assert_eq!((grouped(82.9994), commas("123")), ("82.9994".to_owned(), "123".to_owned()));
+    }
+
+    #[test]
+    fn rounding_is_of_the_binary_number() {
+        assert_eq!((round(2.675, 2), round(0.125, 2)), (2.67, 0.12));
+    }
+}

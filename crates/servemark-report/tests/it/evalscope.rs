@@ -1,0 +1,126 @@
+//! evalscope's tables and files, held against what its own code made of the same answers.
+
+use serde_json::Value;
+use servemark_core::JsonObject;
+use servemark_metrics::Distribution;
+use servemark_report::{EvalscopeStyle, EvalscopeSweep};
+
+use crate::evalscope_golden::{Golden, percentiles};
+
+const STYLES: [(EvalscopeStyle, usize); 3] =
+    [(EvalscopeStyle::Newest, 21), (EvalscopeStyle::V1_7, 20), (EvalscopeStyle::V1_0, 16)];
+
+fn goldens() -> impl Iterator<Item = Golden> {
+    STYLES.into_iter().flat_map(|(style, count)| {
+        let all = Golden::all(style);
+        assert_eq!(all.len(), count, "a case of {style:?} was added or lost");
+        all
+    })
+}
+
+#[test]
+fn the_tables_of_a_run_are_evalscopes() {
+    for golden in goldens() {
+        for (run, left) in golden.runs().iter().zip(&golden.left.runs) {
+            let [ours, theirs] = [run.tables(), left.tables.clone()].map(|tables| {
+                let text = tables.join("\n");
+                if golden.sorts_what_is_no_number() { without_decoding(&text) } else { text }
+            });
+            alike(&ours, &theirs, &golden);
+        }
+    }
+}
+
+#[test]
+fn the_final_report_is_evalscopes() {
+    for golden in goldens() {
+        let (runs, subject) = (golden.runs(), golden.subject());
+        let ours = EvalscopeSweep::of(&runs, &subject).summary();
+        alike(&ours, &golden.left.report, &golden);
+    }
+}
+
+/// The row in which 1.7 sorts what is no number among the rest.
+const DECODE: &str = "Decode (tok/s)";
+
+fn without_decoding(tables: &str) -> String {
+    tables.lines().filter(|line| !line.contains(DECODE)).collect::<Vec<_>>().join("\n")
+}
+
+/// Line by line, so that the first difference is what is told.
+fn alike(ours: &str, theirs: &str, golden: &Golden) {
+    for (one, other) in ours.lines().zip(theirs.lines()) {
+        assert_eq!(one, other, "{} {:?}", golden.name, golden.style);
+    }
+    assert_eq!(ours, theirs, "{} {:?}", golden.name, golden.style);
+}
+
+#[test]
+fn the_files_of_a_run_are_evalscopes() {
+    for golden in goldens() {
+        for (run, left) in golden.runs().iter().zip(&golden.left.runs) {
+            let files = run.files(&JsonObject::new());
+            let (args, files) = files.split_first().unwrap();
+            assert_eq!(args.0, "benchmark_args.json");
+            let mut names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+            names.sort_unstable();
+            assert!(names.iter().eq(left.files.keys()), "{} {names:?}", golden.name);
+            for (name, text) in files {
+                let ours: Value = serde_json::from_str(text).unwrap();
+                let what = format!("{} {:?} {name}", golden.name, golden.style);
+                same(&ours, &left.files[*name], &what);
+            }
+        }
+    }
+}
+
+/// Nanoseconds are whole here and seconds there: times may differ in their last bits.
+fn same(ours: &Value, theirs: &Value, what: &str) {
+    match (ours, theirs) {
+        (Value::Object(ours), Value::Object(theirs)) => {
+            assert!(ours.keys().eq(theirs.keys()), "{what}: {ours:?} {theirs:?}");
+            let told =
+                theirs.iter().filter(|(key, _)| !what.contains("mixed V1_7") || *key != DECODE);
+            told.for_each(|(key, value)| same(&ours[key], value, &format!("{what} {key}")));
+        }
+        (Value::Array(ours), Value::Array(theirs)) => {
+            assert_eq!(ours.len(), theirs.len(), "{what}");
+            ours.iter().zip(theirs).for_each(|(one, other)| same(one, other, what));
+        }
+        (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
+            let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
+            // A time of a timeline is told in microseconds, and may be a tie.
+            let tie = if what.ends_with(" t") { 1.1e-6 } else { 0.0 };
+            assert!(
+                (one - other).abs() <= tie + other.abs() * 1e-12,
+                "{what}: {one} is not {other}"
+            );
+        }
+        _ => assert_eq!(ours, theirs, "{what}"),
+    }
+}
+
+#[test]
+fn percentiles_are_those_of_each_version() {
+    for (style, _) in STYLES {
+        let (percents, table) = percentiles(style);
+        assert!(table.len() >= 10 && percents.len() >= 10);
+        for (size, values) in table {
+            let sample = (1..=size.parse().unwrap()).map(|value: u32| f64::from(value));
+            let ours = Distribution::by_rule(sample, style.policy().percentile_rule, &percents);
+            let ours: Vec<f64> = ours.percentiles.into_iter().map(|(_, value)| value).collect();
+            assert_eq!(ours, values, "{style:?} of {size}");
+        }
+    }
+}
+
+#[test]
+fn the_folder_of_a_run_says_its_load() {
+    for golden in Golden::all(EvalscopeStyle::Newest) {
+        for (run, left) in golden.runs().iter().zip(&golden.left.runs) {
+            // Its command line has rates as floats.
+            let theirs = left.folder.replace("rate_10_", "rate_10.0_");
+            assert_eq!(run.folder(), theirs, "{}", golden.name);
+        }
+    }
+}
