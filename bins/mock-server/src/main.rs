@@ -39,6 +39,10 @@ struct Flags {
     /// How much later a piece may be due, drawn evenly for each, in milliseconds.
     #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
     jitter_ms: Duration,
+    /// Requests that are served at once; who comes when all places are taken waits in line. Without
+    /// a number nobody waits.
+    #[arg(long, value_name = "REQUESTS")]
+    places: Option<NonZeroUsize>,
     /// The seed of the jitter.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -86,6 +90,7 @@ impl Flags {
         spec.tokens_per_chunk = self.tokens_per_chunk;
         spec.pieces_per_write = self.pieces_per_write;
         spec.jitter = self.jitter_ms;
+        spec.places = self.places;
         spec.seed = self.seed;
         spec.model = self.model;
         spec.output_tokens = self.output_tokens;

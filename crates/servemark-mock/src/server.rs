@@ -18,6 +18,7 @@ mod delivery;
 mod door;
 mod event_loop;
 mod mailbox;
+mod places;
 mod queue;
 mod reply;
 mod route;

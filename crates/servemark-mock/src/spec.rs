@@ -37,6 +37,12 @@ pub struct MockSpec {
     /// itself does not move.
     #[serde(with = "duration")]
     pub jitter: Duration,
+    /// How many requests are served at once. Who comes when all places are taken waits for the
+    /// first that is free, in the order of arrival, and only then do its times begin; without a
+    /// number nobody waits. A place is taken until the last piece of its answer is due, so the
+    /// server can do exactly `places / (ttft + itl x (pieces - 1))` requests a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<NonZeroUsize>,
     /// The seed of the jitter.
     pub seed: u64,
     /// The model's name.
@@ -79,6 +85,7 @@ impl Default for MockSpec {
             tokens_per_chunk: NonZeroU32::MIN,
             pieces_per_write: NonZeroU32::MIN,
             jitter: Duration::ZERO,
+            places: None,
             seed: 0,
             model: "mock".to_owned(),
             output_tokens: None,

@@ -15,7 +15,7 @@ use crate::python;
 pub(crate) struct SimulatorArgs {
     /// Ask a bundled server whose true latencies are known, and choose a short run; KEY=VALUE pairs
     /// say how it behaves: ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
-    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true
+    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true,places=8
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
     /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use servemark_core::Stamp;
 
 use super::Injected;
+use super::script::Length;
 use crate::MockSpec;
 
 /// The due times of one answer.
@@ -33,6 +34,17 @@ impl Schedule {
             head_delay: injected.head_delay,
             pause: injected.pause,
         }
+    }
+
+    /// From the reception to the last piece of an answer.
+    pub(crate) fn lasts(&self, length: Length) -> Duration {
+        self.piece(length.last_piece()).since(self.received)
+    }
+
+    /// The same with its times counted from another instant: that at which a place was free.
+    #[must_use]
+    pub(crate) fn beginning(self, received: Stamp) -> Self {
+        Self { received, ..self }
     }
 
     /// When the response's head is due.

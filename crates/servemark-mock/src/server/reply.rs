@@ -74,6 +74,8 @@ impl Site {
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
+        let begins = self.seat(reception.at, schedule.lasts(author.length()));
+        let schedule = schedule.beginning(begins);
         let answer = self.compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces());

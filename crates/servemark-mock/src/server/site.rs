@@ -1,12 +1,14 @@
 //! What all threads of a server share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_core::{Clock, Stamp, unix_now};
 use servemark_pacer::MachineClock;
 
 use super::Logs;
+use super::places::Places;
 use crate::answer::{Scripts, Vectors};
 use crate::{FaultKind, MockSpec};
 
@@ -21,12 +23,14 @@ pub(super) struct Site {
     pub(super) scripts: Scripts,
     pub(super) vectors: Vectors,
     answers: AtomicU64,
+    places: Option<Mutex<Places>>,
 }
 
 impl Site {
     pub(super) fn new(spec: MockSpec, logs: Logs) -> Self {
         Self {
             ready_at: MachineClock.now() + unready_time(&spec),
+            places: spec.places.map(|places| Mutex::new(Places::new(places))),
             spec,
             logs,
             created: unix_now().as_secs(),
@@ -39,6 +43,13 @@ impl Site {
     /// The number of the next request for an answer, from one.
     pub(super) fn count_answer(&self) -> u64 {
         self.answers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// When it is the turn of a request that has come now and takes so long: at once, unless there
+    /// are places and all are taken.
+    pub(super) fn seat(&self, now: Stamp, lasts: Duration) -> Stamp {
+        let Some(places) = &self.places else { return now };
+        places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts)
     }
 }
 
