@@ -11,6 +11,7 @@ use crate::evalscope::EvalscopeRuns;
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::slo::SloRuns;
 use crate::sweep::{SweepRuns, bench};
 use crate::vllm::Offline;
 use crate::vllm::Series;
@@ -38,6 +39,8 @@ pub enum Invocation {
     Series(Box<Series>),
     /// A test of this machine.
     Selftest(SelftestArgs),
+    /// A search for the largest load that keeps its objectives.
+    SloSearch(Box<SloRuns>),
     /// One or more runs that embed or rank.
     Sweep(Box<Sweep>),
     /// Several runs of a serving benchmark.

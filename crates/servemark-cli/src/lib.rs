@@ -25,6 +25,7 @@ mod python;
 mod score;
 mod selftest;
 pub mod sglang;
+mod slo;
 mod sweep;
 pub mod vllm;
 
@@ -36,8 +37,9 @@ pub use evalscope::{
     EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
 };
 pub use parsed::Parsed;
-pub use score::ScoreArgs;
+pub use score::{Objectives, ScoreArgs};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
+pub use slo::SloRuns;
 pub use sweep::{SweepRuns, bench};
 pub use vllm::{Purpose, Series};

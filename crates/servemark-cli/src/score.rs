@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use servemark_metrics::{ConcurrencyRatio, Slo, Verdict};
-use servemark_plan::{Layout, OutputSpec, ScoringSpec};
+use servemark_metrics::{ConcurrencyRatio, Objective, Slo, Verdict};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec, SloSpec};
 
 use crate::error::UsageError;
 use crate::own::{parse_layout, parse_verdict};
@@ -35,6 +35,10 @@ pub struct ScoreArgs {
     /// those of the run if left out
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
+    /// What the run must keep to, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit
+    /// with 3 unless a confidence bound says that it does; that of the run if left out
+    #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
+    pub slo: Vec<Objectives>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in
     /// flight, above 0 and at most 1; that of the run if left out
     #[arg(long = "steady-state-concurrency-ratio", value_name = "SHARE",
@@ -65,6 +69,10 @@ impl ScoreArgs {
         if !self.slos.is_empty() {
             scoring.slos.clone_from(&self.slos);
         }
+        if !self.slo.is_empty() {
+            let objectives = self.slo.iter().flat_map(|list| list.0.iter().copied());
+            scoring.slo = Some(SloSpec::new(objectives));
+        }
         scoring.steady_state = self.steady_state.or(scoring.steady_state);
         scoring.fail_on = self.fail_on_verdict.or(scoring.fail_on);
         scoring.plots |= self.plots;
@@ -80,6 +88,14 @@ impl ScoreArgs {
         output.steady_state_file.clone_from(&self.steady_state_file);
         output
     }
+}
+
+/// Objectives that are parted by commas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objectives(pub Vec<Objective>);
+
+fn objectives(list: &str) -> Result<Objectives, String> {
+    Objective::list(list).map(Objectives).map_err(|error| error.to_string())
 }
 
 fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {

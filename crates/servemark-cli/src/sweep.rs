@@ -4,20 +4,24 @@
 //! Each point is the command line with one more value of each flag at its end, where it wins, read
 //! like any other. So whatever a dialect makes of a flag, a sweep makes of it too.
 
+mod side;
+mod values;
+
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::Peekable;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use std::vec;
 
 use serde_json::Value;
-use servemark_plan::{Isolation, NamedPlan, SweepSpec, crossed};
+use servemark_plan::{Isolation, NamedPlan, OutputSpec, SweepSpec, crossed};
 use servemark_report::GridFormat;
 
+use self::side::{Settings, Side};
+pub(crate) use self::values::Values;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::slo::{self, FLAGS as SLO_FLAGS, SloArgs, SloRuns};
 use crate::{Invocation, Parsed, python};
 
 /// Several runs of one command line.
@@ -46,6 +50,19 @@ pub fn bench(
     let args: Vec<OsString> = args.into_iter().collect();
     let identity = identity(program, &args);
     let (args, asked) = Asked::of(args).map_err(refuse)?;
+    let gate = asked.slo.gate().map_err(refuse)?;
+    let parse = |program: &str, args, environment: &Environment| {
+        let mut parsed = parse(program, args, environment)?;
+        parsed.plan.scoring.slo.clone_from(&gate);
+        slo::check(&parsed.plan).map_err(refuse)?;
+        Ok(parsed)
+    };
+    if asked.slo.is_search() {
+        slo::refuse_result_files(&args).map_err(refuse)?;
+        let parsed = parse(program, args, environment)?;
+        let search = asked.search(parsed, identity).map_err(refuse)?;
+        return Ok(Invocation::SloSearch(Box::new(search)));
+    }
     if asked.sides.is_empty() {
         asked.refuse_idle().map_err(refuse)?;
         return Ok(Invocation::Bench(Box::new(parse(program, args, environment)?)));
@@ -67,8 +84,6 @@ fn identity(program: &str, args: &[OsString]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-type Settings = Vec<(String, String)>;
-
 /// What our flags ask for.
 #[derive(Debug, Default)]
 struct Asked {
@@ -79,12 +94,7 @@ struct Asked {
     folder: Option<PathBuf>,
     files: Vec<(PathBuf, GridFormat)>,
     last: Option<&'static str>,
-}
-
-/// Flags that move together, each with equally many values.
-#[derive(Debug)]
-struct Side {
-    flags: Vec<(String, Vec<String>)>,
+    slo: SloArgs,
 }
 
 impl Asked {
@@ -109,6 +119,7 @@ impl Asked {
         let flag = values.flag;
         let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
         match flag {
+            slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
             SWEEP => {
                 for side in values.all()? {
                     self.sides.push(Side::parse(&side).map_err(refuse)?);
@@ -165,15 +176,35 @@ impl Asked {
                 settings.iter().map(|(flag, value)| (flag.replace('-', "_"), typed(value)));
             NamedPlan::new(settings.collect(), parsed.plan.clone())
         });
-        let isolation = if self.same_prompts { Isolation::none() } else { Isolation::default() };
-        let isolation = isolation.with_cool_down(self.cool_down.unwrap_or_default());
         let spec = SweepSpec::listed(plans)
             .repeated(self.repeats.unwrap_or(NonZeroU32::MIN))
-            .isolated(isolation)
+            .isolated(self.isolation())
             .known_as(identity);
         let first = points.into_iter().next().expect("a side has a step").1;
-        let folder = self.folder.or_else(|| Some(folder_of(first.plan.output.run_log.as_deref()?)));
+        let folder = self.folder.or_else(|| folder_of(&first));
         Ok(SweepRuns { spec, first, folder, files: self.files })
+    }
+}
+
+impl Asked {
+    fn isolation(&self) -> Isolation {
+        let isolation = if self.same_prompts { Isolation::none() } else { Isolation::default() };
+        isolation.with_cool_down(self.cool_down.unwrap_or_default())
+    }
+
+    /// A search, which has the flags of a sweep for what is kept and what keeps its runs apart.
+    fn search(self, mut parsed: Parsed, identity: String) -> Result<SloRuns, CliError> {
+        if !self.sides.is_empty() {
+            return Err(CliError::Together("--sweep and --slo-search do not go together"));
+        }
+        if self.repeats.is_some() {
+            let flag = "--sweep-repeats";
+            return Err(CliError::NoEffect { flag, when: "with --slo-search" });
+        }
+        let folder = self.folder.clone().or_else(|| folder_of(&parsed));
+        parsed.plan.output = OutputSpec::default();
+        let spec = self.slo.search(&parsed.plan)?.isolated(self.isolation()).known_as(identity);
+        Ok(SloRuns { spec, first: parsed, folder, files: self.files })
     }
 }
 
@@ -192,83 +223,14 @@ fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
     }
 }
 
-impl Side {
-    /// `max-concurrency=1,8+num-prompts=10,80`
-    fn parse(text: &str) -> Result<Self, String> {
-        let expected =
-            || format!("expected FLAG=V,V or FLAG=V,V+FLAG=V,V, got {}", python::repr(text));
-        let flag = |part: &str| {
-            let (flag, values) = part.split_once('=').ok_or_else(expected)?;
-            let values: Vec<String> = values.split(',').map(str::to_owned).collect();
-            let flag = flag.trim_start_matches("--").to_owned();
-            let is_whole = !flag.is_empty() && values.iter().all(|value| !value.is_empty());
-            is_whole.then_some((flag, values)).ok_or_else(expected)
-        };
-        Ok(Self { flags: text.split('+').map(flag).collect::<Result<_, _>>()? })
-    }
-
-    fn steps(&self) -> Result<usize, CliError> {
-        let mut counts = self.flags.iter().map(|(_, values)| values.len());
-        let first = counts.next().unwrap_or_default();
-        match counts.find(|count| *count != first) {
-            None => Ok(first),
-            Some(other) => Err(CliError::setting(
-                SWEEP,
-                format!(
-                    "flags that move together need equally many values, not {first} and {other}"
-                ),
-            )),
-        }
-    }
-
-    fn at(&self, step: usize) -> Settings {
-        self.flags.iter().map(|(flag, values)| (flag.clone(), values[step].clone())).collect()
-    }
-}
-
-/// What follows one of our flags.
-struct Values<'a> {
-    flag: &'static str,
-    attached: Option<String>,
-    args: &'a mut Peekable<vec::IntoIter<OsString>>,
-}
-
-impl Values<'_> {
-    fn all(self) -> Result<Vec<String>, CliError> {
-        let mut values: Vec<String> = self.attached.into_iter().collect();
-        if values.is_empty() {
-            let is_value = |arg: &OsString| arg.to_str().is_some_and(|arg| !arg.starts_with('-'));
-            while let Some(value) = self.args.next_if(is_value) {
-                values.extend(value.into_string());
-            }
-        }
-        let flag = self.flag.to_owned();
-        let missing = CliError::ExpectedArgument { flag, expected: "at least one argument" };
-        if values.is_empty() { Err(missing) } else { Ok(values) }
-    }
-
-    fn one(self) -> Result<String, CliError> {
-        let flag = self.flag.to_owned();
-        let next = self.attached.or_else(|| self.args.next()?.into_string().ok());
-        next.ok_or(CliError::ExpectedArgument { flag, expected: "one argument" })
-    }
-
-    fn none(self) -> Result<(), CliError> {
-        let unwanted = |value: String| CliError::UnwantedArgument {
-            flag: self.flag.to_owned(),
-            value: python::repr(&value),
-        };
-        self.attached.map_or(Ok(()), |value| Err(unwanted(value)))
-    }
-}
-
 /// Which of our flags an argument is, and what follows its equals sign.
 fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
     let (name, value) = match arg.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (arg, None),
     };
-    Some((FLAGS.iter().copied().find(|flag| *flag == name)?, value))
+    let flags = FLAGS.iter().chain(&SLO_FLAGS);
+    Some((flags.copied().find(|flag| *flag == name)?, value))
 }
 
 /// A value as the number that it is, else as text.
@@ -277,11 +239,12 @@ fn typed(text: &str) -> Value {
     number.unwrap_or_else(|| text.into())
 }
 
-/// A folder in the place of a single run's log.
-fn folder_of(run_log: &Path) -> PathBuf {
+/// A folder in the place of a single run's log, if that is kept.
+fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
+    let run_log = parsed.plan.output.run_log.as_deref()?;
     let name = run_log.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = [".runlog.jsonl", ".jsonl"].iter().find_map(|end| name.strip_suffix(end));
-    run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned))
+    Some(run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned)))
 }
 
 fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
@@ -309,7 +272,15 @@ as --sweep max-concurrency=1,8,64 request-rate=2,4; FLAG=V,V+FLAG=V,V moves flag
 point has a seed of its own and prompts that begin as no other point's do (--sweep-same-prompts: \
 not so), and a run log in a folder (--sweep-folder PATH), where the same command line goes on after \
 a kill. --sweep-repeats N, --sweep-cool-down SECONDS, --sweep-file PATH (.csv, .html, .json, .md; \
-one or more).";
+one or more).
+
+Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as ttft:p99<2000ms, \
+tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 3 \
+unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
+bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
+--slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. --sweep-folder, \
+--sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.";
 
 #[cfg(test)]
 mod tests {

@@ -39,6 +39,14 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// Nobody has published objectives by this name.
+    #[error("there are no limits {given}; there are {known}")]
+    Preset {
+        /// What was given.
+        given: String,
+        /// The names that there are.
+        known: String,
+    },
     /// A service-level objective does not read `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {

@@ -4,6 +4,7 @@
 //! [`Evidence`](crate::Evidence) has them.
 
 mod grammar;
+mod presets;
 
 use serde::{Deserialize, Serialize};
 

@@ -16,11 +16,13 @@ mod grid;
 mod layout;
 mod native;
 mod offline;
+mod page;
 mod pareto;
 mod plot;
 mod records;
 mod several;
 mod sglang;
+mod slo;
 mod sweep;
 mod table;
 mod timeline;
@@ -50,6 +52,7 @@ pub use records::{
 };
 pub use several::write_several;
 pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
+pub use slo::{SloReport, SloRow, SloSide};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;
 pub use vllm::{

@@ -7,8 +7,9 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use servemark_metrics::{Audit, Metrics, Summary};
+use servemark_metrics::{Audit, Metrics, Summary, Verdict};
 
+pub(crate) use self::page::latencies;
 use crate::GridFormat;
 use crate::grid::Grid;
 
@@ -37,6 +38,15 @@ impl<'a> SweepRow<'a> {
         audit: &'a Audit,
     ) -> Self {
         Self { name, settings, metrics, audit }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        self.metrics
+    }
+
+    /// What the client did to them.
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.audit.verdict
     }
 
     fn setting(&self, key: &str) -> Option<String> {

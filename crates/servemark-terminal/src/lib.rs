@@ -13,6 +13,7 @@ mod selftest;
 mod series;
 mod serve;
 mod slices;
+mod slo;
 mod sweep;
 mod ticker;
 mod vllm;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use servemark::core::{RunLogError, RunLogReader};
+use servemark::metrics::Standing;
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
@@ -25,6 +26,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Score(args) => score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
+        Invocation::SloSearch(runs) => crate::slo::search(&runs),
         Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
         Invocation::TextSlices(slices) => crate::slices::cut(&slices),
@@ -118,6 +120,7 @@ pub(crate) fn keep(
 ) -> anyhow::Result<ExitCode> {
     append(scores, output)?;
     say_verdict(scores);
+    say_objectives(scores);
     if let Some(error) = &run.run_log_error {
         bail!("{error:#}; the report above is whole and the file is not");
     }
@@ -143,11 +146,13 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     show(&scores)?;
     append(&scores, &output)?;
     say_verdict(&scores);
+    say_objectives(&scores);
     if let Some(other) = scores.other_verdict() {
         let by = &log.header().servemark;
         screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
     }
-    Ok(scores.broken_gate().map_or(ExitCode::Ok, |_| ExitCode::GateFailed))
+    let is_broken = scores.broken_gate().is_some() || scores.misses_objectives();
+    Ok(if is_broken { ExitCode::GateFailed } else { ExitCode::Ok })
 }
 
 /// The audit on one line, whatever the tables tell of it.
@@ -157,6 +162,15 @@ fn say_verdict(scores: &Scores<'_>) {
         None => format!("Client audit: {audit}"),
         Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
     });
+}
+
+/// A line for each objective of the run.
+fn say_objectives(scores: &Scores<'_>) {
+    for judgement in scores.judgements() {
+        let is_held = judgement.standing == Standing::Holds;
+        let mark = if is_held { "" } else { "error: --slo: " };
+        screen::complain(&format!("{mark}{judgement}"));
+    }
 }
 
 /// The tables come first: whatever fails after them, the numbers were shown.

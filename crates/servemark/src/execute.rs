@@ -34,10 +34,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run that is known by its log alone.
+    pub fn of_log(log: RunLog) -> Self {
+        let audit = Audit::of(&log);
+        Self { log, audit, run_log: None, run_log_error: None, lost_shards: 0 }
+    }
+
     /// A run that was over before, by the log that it left.
     pub(crate) fn of_file(log: RunLog, path: PathBuf) -> Self {
-        let audit = Audit::of(&log);
-        Self { log, audit, run_log: Some(path), run_log_error: None, lost_shards: 0 }
+        Self { run_log: Some(path), ..Self::of_log(log) }
     }
 }
 

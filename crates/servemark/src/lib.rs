@@ -109,6 +109,7 @@ mod process;
 mod profiler;
 mod salt;
 mod score;
+mod search;
 mod selftest;
 mod server;
 mod slices;
@@ -127,6 +128,7 @@ pub use execute::{DryRun, Run, dry_run, execute};
 pub use offline::{offline_latency, offline_throughput};
 pub use process::{ProcessError, ServerProcess, Shown, tell_server};
 pub use score::{Scores, scoring_of, write_runs};
+pub use search::{SloAnswer, SloSearch, Trial, TrialVerdict};
 pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
     SelftestVerdict, selftest,

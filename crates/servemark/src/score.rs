@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use servemark_core::{Header, RunLog};
-use servemark_metrics::{Audit, MetricPolicy, Metrics, PlateauSpec, Verdict};
-use servemark_plan::{BenchPlan, Layout, ScoringSpec};
+use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, Standing, Verdict};
+use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
     GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, SglangOptions,
     SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
@@ -116,10 +116,22 @@ impl<'a> Scores<'a> {
         self.scoring.fail_on.filter(|&limit| self.audit().verdict >= limit)
     }
 
+    /// What the run shows of each of its objectives, by our own definitions.
+    pub fn judgements(&self) -> Vec<Judgement> {
+        let judge = |slo: &SloSpec| slo.judge(self.log, &self.policy(MetricPolicy::native()));
+        self.scoring.slo.as_ref().map_or_else(Vec::new, judge)
+    }
+
+    /// Whether it does not show that it keeps to all of them.
+    pub fn misses_objectives(&self) -> bool {
+        self.judgements().iter().any(|judgement| judgement.standing != Standing::Holds)
+    }
+
     /// What the exit code says of the run.
     pub fn exit_code(&self) -> ExitCode {
         match outcome(self.log, self.scoring) {
             ExitCode::Ok if self.broken_gate().is_some() => ExitCode::GateFailed,
+            ExitCode::Ok if self.misses_objectives() => ExitCode::GateFailed,
             code => code,
         }
     }

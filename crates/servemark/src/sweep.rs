@@ -54,8 +54,8 @@ impl<'a> Sweep<'a> {
         folder: Option<&Path>,
         context: &'a RunContext,
     ) -> Result<Self, SweepRunError> {
-        let mut runner = PointRunner::open(spec, folder, context)?;
-        let points = runner.spec().points(runner.nonce())?;
+        let (mut runner, spec) = PointRunner::keep(spec, folder, context)?;
+        let points = spec.points(runner.nonce())?;
         runner.expect(points.len());
         Ok(Self { points: points.into_iter(), runner, context })
     }

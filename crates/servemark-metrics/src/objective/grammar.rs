@@ -3,13 +3,25 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::presets::{MLPERF, preset};
 use super::{Goal, Measure, Objective};
 use crate::{MetricsError, Statistic};
 
 impl Objective {
-    /// Reads objectives that are parted by commas.
+    /// Reads objectives that are parted by commas. `mlperf:MODEL` and `mlperf:MODEL-interactive`
+    /// stand for the limits of `MLPerf` Inference.
     pub fn list(text: &str) -> Result<Vec<Self>, MetricsError> {
-        text.split(',').map(str::parse).collect()
+        let mut objectives = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            if part.starts_with("mlperf:") {
+                let names = || MLPERF.map(|(name, ..)| name).join(", ");
+                let unknown = || MetricsError::Preset { given: part.to_owned(), known: names() };
+                objectives.extend(preset(part).ok_or_else(unknown)?);
+            } else {
+                objectives.push(part.parse()?);
+            }
+        }
+        Ok(objectives)
     }
 }
 
@@ -163,6 +175,20 @@ mod tests {
         let kept = serde_json::to_string(&list).unwrap();
         assert_eq!(kept, r#"["ttft:p99<2000ms","tpot:p99<100ms"]"#);
         assert_eq!(serde_json::from_str::<Vec<Objective>>(&kept).unwrap(), list);
+    }
+
+    #[test]
+    fn published_limits_have_names() {
+        let texts = |list| {
+            Objective::list(list).map(|list| list.iter().map(Objective::to_string).collect())
+        };
+        let limits: Vec<String> = texts("mlperf:llama2-70b-interactive,success>=99%").unwrap();
+        assert_eq!(limits, ["ttft:p99<=450ms", "tpot:p99<=40ms", "success>=99%"]);
+        let error = texts("mlperf:llama2").unwrap_err().to_string();
+        assert!(error.contains("mlperf:llama2-70b, mlperf:llama2-70b-interactive"), "{error}");
+        for (name, ..) in MLPERF {
+            assert_eq!(Objective::list(name).unwrap().len(), 2);
+        }
     }
 
     #[test]

@@ -42,17 +42,22 @@ pub fn largest<E>(
     let mut bracket = Bracket::default();
     let mut next = Some(range.start);
     while let Some(value) = next {
-        if holds(value)? {
-            bracket.holds = Some(value);
-        } else {
-            bracket.fails = Some(value);
-        }
+        bracket.note(value, holds(value)?);
         next = bracket.next(range);
     }
     Ok(bracket)
 }
 
 impl Bracket {
+    /// Takes note of a value that holds or fails.
+    pub fn note(&mut self, value: f64, holds: bool) {
+        if holds {
+            self.holds = self.holds.map_or(Some(value), |known| Some(known.max(value)));
+        } else {
+            self.fails = self.fails.map_or(Some(value), |known| Some(known.min(value)));
+        }
+    }
+
     fn next(&self, range: &SearchRange) -> Option<f64> {
         match (self.holds, self.fails) {
             (None, None) => Some(range.start),

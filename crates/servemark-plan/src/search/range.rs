@@ -45,6 +45,11 @@ impl SearchRange {
         Ok(Self { start: grain.fit(start).clamp(lower, upper), lower, upper, grain })
     }
 
+    /// From a sixteenth of `start` to a thousand times as much.
+    pub fn around(start: f64, grain: Grain) -> Result<Self, SearchError> {
+        Self::new(start, start / 16.0, start * 1024.0, grain)
+    }
+
     /// Twice a value, or the upper bound.
     pub(super) fn doubled(&self, value: f64) -> f64 {
         (value * 2.0).min(self.upper)

@@ -115,7 +115,7 @@ impl SloSearchSpec {
             Knob::RequestRate => Grain::Share(0.02),
             _ => Grain::Whole,
         };
-        let range = SearchRange::new(start, start / 16.0, start * 1024.0, grain)?;
+        let range = SearchRange::around(start, grain)?;
         let effort = Effort::of(&slo);
         let isolation = Isolation::default();
         let spec =
@@ -201,6 +201,7 @@ impl SloSearchSpec {
         let counted = Knob::Field(PlanPath::new("workload.requests"));
         let row = [(&self.knob, &shown), (&counted, &requests)];
         let NamedPlan { mut plan, .. } = changed(&self.base, &self.base.to_json(), &row)?;
+        self.knob.refuse_unknown(&plan)?;
         self.echo(&mut plan, &shown, requests.clone());
         let settings = vec![(self.knob.short(), shown.clone())];
         let name = format!("{}={shown},round={round}", self.knob.short());

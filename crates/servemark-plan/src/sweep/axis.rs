@@ -108,6 +108,13 @@ impl Knob {
         }
     }
 
+    /// Refuses a path that leads nowhere in a plan that was set along it: such a field is lost.
+    pub(crate) fn refuse_unknown(&self, plan: &BenchPlan) -> Result<(), SweepError> {
+        let Self::Field(path) = self else { return Ok(()) };
+        let document = plan.to_json();
+        path.find(&document).map(drop).ok_or_else(|| path.unknown(&document))
+    }
+
     /// Its value in a plan, if that is a number there.
     pub(crate) fn value_in(&self, plan: &BenchPlan) -> Option<f64> {
         match self {

@@ -121,9 +121,24 @@ impl Frame {
         }
         for (at, mark) in &places {
             point(*at, curve.look, canvas)?;
-            canvas.text(&mark.label, (at.0 + 7.0, at.1), SMALL, Stand::Right)?;
+            self.draw_label(&mark.label, *at, canvas)?;
         }
         Ok(())
+    }
+
+    /// To the right of its point, or to the left where it would reach beyond the panel.
+    fn draw_label<B: DrawingBackend>(
+        &self,
+        label: &str,
+        at: At,
+        canvas: &Canvas<'_, B>,
+    ) -> io::Result<()> {
+        let letters = label.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        let end = at.0 + BESIDE + letters as f64 * SMALL * LETTER;
+        if end > self.right + BESIDE {
+            return canvas.text(label, (at.0 - BESIDE, at.1), SMALL, Stand::Left);
+        }
+        canvas.text(label, (at.0 + BESIDE, at.1), SMALL, Stand::Right)
     }
 
     /// The spread of the points, as an area around the curve.
@@ -279,6 +294,10 @@ const GREY: (u8, u8, u8) = (128, 128, 128);
 const DASHES: [&[f64]; 4] = [&[], &[8.0, 5.0], &[2.0, 4.0], &[8.0, 4.0, 2.0, 4.0]];
 const TEXT: f64 = 15.0;
 const SMALL: f64 = 12.0;
+/// How far what is written stands from its point.
+const BESIDE: f64 = 7.0;
+/// How wide a letter is, of its height.
+const LETTER: f64 = 0.55;
 
 #[cfg(test)]
 mod tests {

@@ -6,27 +6,21 @@ use servemark_metrics::Summary;
 
 use super::{SweepReport, SweepRow, e2el, generates, output_tokens_per_s, tpot, ttft};
 use crate::chart::{Axis, Curve, Figure, Mark, Panel};
+use crate::page::{self, section};
 use crate::pareto;
 
 pub(super) fn write(report: &SweepReport<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let [latency, trade] = [latencies(report), trade(report)];
-    writeln!(out, "{HEAD}")?;
+    page::head("Servemark: a sweep", "A sweep", out)?;
     section("Latency over throughput", &latency, out)?;
     section("What a user gets, over what the server gives", &trade, out)?;
     writeln!(out, "<h2>Points</h2>")?;
     report.grid().write_html(out)?;
-    writeln!(out, "</body>\n</html>")
-}
-
-fn section(title: &str, figure: &Figure, out: &mut dyn io::Write) -> io::Result<()> {
-    if figure.rows.iter().all(Vec::is_empty) {
-        return Ok(());
-    }
-    writeln!(out, "<h2>{title}</h2>\n<figure>\n{}\n</figure>", figure.svg()?)
+    page::end(out)
 }
 
 /// How long one waits, where the server does so much.
-fn latencies(report: &SweepReport<'_>) -> Figure {
+pub(crate) fn latencies(report: &SweepReport<'_>) -> Figure {
     let panels = [("TTFT", ttft as Of), ("TPOT", tpot), ("E2E latency", e2el)];
     let panels = panels.into_iter().filter_map(|(name, of)| latency(report, name, of));
     Figure::new(vec![panels.collect()]).sized(480, 400)
@@ -78,20 +72,3 @@ fn throughput(row: &SweepRow<'_>) -> Option<f64> {
 fn unit(report: &SweepReport<'_>) -> &'static str {
     if report.rows.iter().any(generates) { "output tokens/s" } else { "requests/s" }
 }
-
-const HEAD: &str = "\
-<!DOCTYPE html>
-<html lang=\"en\">
-<head>
-<meta charset=\"utf-8\">
-<title>Servemark: a sweep</title>
-<style>
-body { font-family: sans-serif; margin: 2em; }
-figure { margin: 0; }
-svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; }
-td, th { border: 1px solid #ccc; padding: 0.2em 0.6em; text-align: right; }
-</style>
-</head>
-<body>
-<h1>A sweep</h1>";

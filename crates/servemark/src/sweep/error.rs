@@ -18,8 +18,8 @@ pub enum SweepRunError {
     Spec(#[from] SweepError),
     /// The folder holds another sweep.
     #[error(
-        "{folder} holds another sweep than this one; name another folder, or ask for the same \
-         points to go on with that one",
+        "{folder} holds another sweep or search than this one; name another folder, or ask for the \
+         same again to go on with that one",
         folder = folder.display()
     )]
     Different {
@@ -59,7 +59,7 @@ impl SweepRunError {
     }
 
     /// Whether the user stopped it.
-    pub(super) fn is_stop(&self) -> bool {
+    pub(crate) fn is_stop(&self) -> bool {
         matches!(self, Self::Point { source: ExecuteError::Interrupted, .. })
     }
 }

@@ -1,59 +1,82 @@
-//! Where a sweep keeps its run logs, and what it is a sweep of.
+//! Where a sweep or a search keeps its run logs, and what it is.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 use servemark_core::{RunLog, RunLogReader, unix_now};
-use servemark_plan::SweepSpec;
+use servemark_plan::{Isolation, SloSearchSpec, SweepSpec};
 
 use super::SweepRunError;
 
-/// Where a sweep keeps its run logs, if it has such a place.
+/// Where run logs are kept, if there is such a place.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: Option<PathBuf>,
     nonce: u64,
-    spec: SweepSpec,
 }
 
-/// What the folder is a folder of.
-#[derive(Deserialize, Serialize)]
-struct Manifest {
-    servemark: String,
-    /// What its prompts are salted with.
-    nonce: u64,
-    sweep: SweepSpec,
+/// What makes several runs, and is known again when it is begun again.
+pub(crate) trait Undertaking: Clone + DeserializeOwned + PartialEq + Serialize {
+    /// What it is called in the folder's manifest.
+    const KEY: &'static str;
+
+    /// By what it is known, if not by all of it.
+    fn identity(&self) -> Option<&str>;
+
+    /// What keeps its runs apart.
+    fn isolation(&self) -> &Isolation;
+}
+
+impl Undertaking for SweepSpec {
+    const KEY: &'static str = "sweep";
+
+    fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
+    fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
+}
+
+impl Undertaking for SloSearchSpec {
+    const KEY: &'static str = "search";
+
+    fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
+    fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
 }
 
 impl Folder {
-    /// The folder of a sweep: made, or found and known again.
-    pub(super) fn open(path: Option<&Path>, spec: &SweepSpec) -> Result<Self, SweepRunError> {
+    /// The folder of an undertaking, and that as it was when it was begun: made, or found and known
+    /// again.
+    pub(super) fn open<U: Undertaking>(
+        path: Option<&Path>,
+        spec: &U,
+    ) -> Result<(Self, U), SweepRunError> {
         let nonce = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
-        let sweep = spec.clone();
-        let Some(path) = path else { return Ok(Self { path: None, nonce, spec: sweep }) };
+        let Some(path) = path else { return Ok((Self { path: None, nonce }, spec.clone())) };
         let manifest = path.join(MANIFEST);
         let failed = |source| SweepRunError::Folder { path: manifest.clone(), source };
-        let Manifest { nonce, sweep, .. } = match fs::read(&manifest) {
+        let (nonce, spec) = match fs::read(&manifest) {
             Ok(bytes) => known(&bytes, spec)
                 .map_err(failed)?
                 .ok_or_else(|| SweepRunError::Different { folder: path.to_owned() })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let servemark = env!("CARGO_PKG_VERSION").to_owned();
-                let new = Manifest { servemark, nonce, sweep };
-                found(path, &manifest, &new).map_err(failed)?;
-                new
+                found(path, &manifest, nonce, spec).map_err(failed)?;
+                (nonce, spec.clone())
             }
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { path: Some(path.to_owned()), nonce, spec: sweep })
-    }
-
-    /// The sweep as it was when it was begun.
-    pub(super) fn spec(&self) -> &SweepSpec {
-        &self.spec
+        Ok((Self { path: Some(path.to_owned()), nonce }, spec))
     }
 
     pub(super) fn nonce(&self) -> u64 {
@@ -75,19 +98,24 @@ impl Folder {
     }
 }
 
-/// The same sweep, begun before.
-fn known(bytes: &[u8], spec: &SweepSpec) -> io::Result<Option<Manifest>> {
-    let manifest: Manifest = serde_json::from_slice(bytes)?;
-    let is_same = match &spec.identity {
-        Some(identity) => manifest.sweep.identity.as_ref() == Some(identity),
-        None => manifest.sweep == *spec,
+/// The same undertaking, begun before, and what its prompts are salted with.
+fn known<U: Undertaking>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
+    let manifest: Map<String, Value> = serde_json::from_slice(bytes)?;
+    let Some(begun) = manifest.get(U::KEY) else { return Ok(None) };
+    let begun = U::deserialize(begun)?;
+    let is_same = match spec.identity() {
+        Some(identity) => begun.identity() == Some(identity),
+        None => begun == *spec,
     };
-    Ok(is_same.then_some(manifest))
+    let nonce = manifest.get("nonce").and_then(Value::as_u64);
+    Ok(nonce.filter(|_| is_same).map(|nonce| (nonce, begun)))
 }
 
-fn found(folder: &Path, manifest: &Path, new: &Manifest) -> io::Result<()> {
+fn found<U: Undertaking>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let bytes = serde_json::to_vec_pretty(new)?;
+    let servemark = env!("CARGO_PKG_VERSION");
+    let new = json!({ "servemark": servemark, "nonce": nonce, U::KEY: spec });
+    let bytes = serde_json::to_vec_pretty(&new)?;
     // Written beside its place first: a manifest is whole or not there.
     let draft = manifest.with_extension("json.new");
     fs::write(&draft, bytes)?;

@@ -1,12 +1,13 @@
 //! One point after the other.
 
 use std::path::Path;
+use std::time::Duration;
 
 use servemark_core::{Clock, MonotonicClock};
 use servemark_plan::{Point, SweepSpec};
 use tokio::time::{Instant, sleep_until};
 
-use super::folder::Folder;
+use super::folder::{Folder, Undertaking};
 use super::{PointScore, SweepRunError};
 use crate::audience::News;
 use crate::{ExecuteError, Run, RunContext, execute};
@@ -39,6 +40,11 @@ pub enum Origin {
 }
 
 impl PointRun {
+    /// What a probe of one's own found of a point.
+    pub fn new(point: Point, run: Run) -> Self {
+        Self { point, run, origin: Origin::Measured }
+    }
+
     /// The point's numbers by our own definitions, without what they were made of.
     pub fn score(self) -> PointScore {
         PointScore::of(self)
@@ -50,6 +56,7 @@ impl PointRun {
 pub struct PointRunner<'a> {
     context: &'a RunContext,
     folder: Folder,
+    cool_down: Duration,
     expected: Option<usize>,
     begun: usize,
     measured: usize,
@@ -62,13 +69,19 @@ impl<'a> PointRunner<'a> {
         folder: Option<&Path>,
         context: &'a RunContext,
     ) -> Result<Self, SweepRunError> {
-        let folder = Folder::open(folder, spec)?;
-        Ok(Self { context, folder, expected: None, begun: 0, measured: 0 })
+        Self::keep(spec, folder, context).map(|(runner, _)| runner)
     }
 
-    /// The sweep as it was when it was begun.
-    pub fn spec(&self) -> &SweepSpec {
-        self.folder.spec()
+    /// A runner of whatever makes several runs, and that as it was when it was begun.
+    pub(crate) fn keep<U: Undertaking>(
+        spec: &U,
+        folder: Option<&Path>,
+        context: &'a RunContext,
+    ) -> Result<(Self, U), SweepRunError> {
+        let (folder, spec) = Folder::open(folder, spec)?;
+        let cool_down = spec.isolation().cool_down;
+        let runner = Self { context, folder, cool_down, expected: None, begun: 0, measured: 0 };
+        Ok((runner, spec))
     }
 
     /// What the sweep's prompts are to be salted with: the same when it is begun again.
@@ -95,7 +108,7 @@ impl<'a> PointRunner<'a> {
     }
 
     fn cool_down(&self) -> Result<(), ExecuteError> {
-        let rest = self.folder.spec().isolation.cool_down;
+        let rest = self.cool_down;
         if rest.is_zero() {
             return Ok(());
         }

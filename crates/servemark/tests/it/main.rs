@@ -6,6 +6,7 @@ mod http2;
 mod process;
 mod profiling;
 mod runs;
+mod searches;
 mod selftest;
 mod sessions;
 mod sweeps;

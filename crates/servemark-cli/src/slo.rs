@@ -1,0 +1,306 @@
+//! Our flags for objectives, in every dialect of a serving benchmark: a gate on a run, or a search
+//! for the largest load that passes it.
+
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use servemark_metrics::{Goal, Objective};
+use servemark_plan::{BenchPlan, Effort, Grain, SearchError, SearchRange, SloSearchSpec, SloSpec};
+use servemark_report::GridFormat;
+
+use crate::error::CliError;
+use crate::sweep::Values;
+use crate::{Parsed, python};
+
+/// A search for the largest load that keeps its objectives.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SloRuns {
+    /// The search.
+    pub spec: SloSearchSpec,
+    /// The command line without it, for all that its runs share.
+    pub first: Parsed,
+    /// Where run logs are kept; nowhere if none are written.
+    pub folder: Option<PathBuf>,
+    /// Where the table of all loads is written, and as what.
+    pub files: Vec<(PathBuf, GridFormat)>,
+}
+
+/// What the flags ask for.
+#[derive(Debug, Default)]
+pub(crate) struct SloArgs {
+    objectives: Vec<Objective>,
+    confidence: Option<f64>,
+    knob: Option<String>,
+    start: Option<f64>,
+    bounds: Option<(f64, f64)>,
+    precision: Option<f64>,
+    requests: Option<NonZeroUsize>,
+    duration: Option<Duration>,
+    rounds: Option<NonZeroU32>,
+    /// The last flag that says how to search.
+    last: Option<&'static str>,
+}
+
+impl SloArgs {
+    pub(crate) fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
+        let flag = values.flag;
+        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
+        match flag {
+            SLO => {
+                for list in values.all()? {
+                    let objectives = Objective::list(&list);
+                    self.objectives.extend(objectives.map_err(|error| refuse(error.to_string()))?);
+                }
+                return Ok(());
+            }
+            CONFIDENCE => {
+                self.confidence = Some(share(&values.one()?).map_err(refuse)?);
+                return Ok(());
+            }
+            SEARCH => {
+                self.knob = Some(values.one()?);
+                return Ok(());
+            }
+            "--slo-bounds" => self.bounds = Some(bounds(&values.one()?).map_err(refuse)?),
+            "--slo-duration" => {
+                let seconds = positive(&values.one()?).map_err(refuse)?;
+                self.duration = Duration::try_from_secs_f64(seconds).ok();
+            }
+            "--slo-precision" => self.precision = Some(share(&values.one()?).map_err(refuse)?),
+            "--slo-requests" => self.requests = Some(counted(&values.one()?).map_err(refuse)?),
+            "--slo-rounds" => self.rounds = Some(counted(&values.one()?).map_err(refuse)?),
+            _ => self.start = Some(positive(&values.one()?).map_err(refuse)?),
+        }
+        self.last = Some(flag);
+        Ok(())
+    }
+
+    pub(crate) fn is_search(&self) -> bool {
+        self.knob.is_some()
+    }
+
+    /// What each run must keep to, if there is anything. What says how to search has no effect
+    /// without a search, and nothing has without an objective.
+    pub(crate) fn gate(&self) -> Result<Option<SloSpec>, CliError> {
+        if let (Some(flag), None) = (self.last, &self.knob) {
+            return Err(CliError::NoEffect { flag, when: "without --slo-search" });
+        }
+        if !self.objectives.is_empty() {
+            return Ok(Some(self.slo()));
+        }
+        match (&self.knob, self.confidence) {
+            (Some(_), _) => Err(CliError::Together("--slo-search needs objectives (--slo)")),
+            (None, Some(_)) => Err(CliError::NoEffect { flag: CONFIDENCE, when: "without --slo" }),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn slo(&self) -> SloSpec {
+        let slo = SloSpec::new(self.objectives.iter().copied());
+        match self.confidence {
+            Some(confidence) => slo.with_confidence(confidence),
+            None => slo,
+        }
+    }
+
+    /// The search that is asked for.
+    pub(crate) fn search(&self, plan: &BenchPlan) -> Result<SloSearchSpec, CliError> {
+        let wrong = |error: SearchError| CliError::setting(SEARCH, error);
+        let mut base = plan.clone();
+        base.scoring.slo = None;
+        let knob = self.knob.as_deref().unwrap_or_default();
+        let spec = SloSearchSpec::new(base, knob, self.slo()).map_err(wrong)?;
+        let (range, effort) = (self.range(spec.range).map_err(wrong)?, self.effort(&spec.effort));
+        let spec = spec.within(range).with_effort(effort);
+        let first = spec.point(spec.range.start, 0, 0, 0);
+        first.map(|_| spec).map_err(|error| CliError::setting(SEARCH, error))
+    }
+
+    /// Around the start, unless there are bounds.
+    fn range(&self, usual: SearchRange) -> Result<SearchRange, SearchError> {
+        let start = self.start.unwrap_or(usual.start);
+        let grain = match (usual.grain, self.precision) {
+            (Grain::Share(_), Some(share)) => Grain::Share(share),
+            (usual, _) => usual,
+        };
+        match self.bounds {
+            Some((lower, upper)) => SearchRange::new(start, lower, upper, grain),
+            None => SearchRange::around(start, grain),
+        }
+    }
+
+    fn effort(&self, usual: &Effort) -> Effort {
+        let mut effort = usual.clone();
+        effort.requests = self.requests;
+        effort.duration = self.duration.unwrap_or(effort.duration);
+        effort.rounds = self.rounds.unwrap_or(effort.rounds);
+        effort
+    }
+}
+
+/// Refuses objectives that no run of the plan could show anything of.
+pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
+    let Some(slo) = &plan.scoring.slo else { return Ok(()) };
+    let is_goodput = |objective: &Objective| matches!(objective.goal, Goal::Goodput { .. });
+    if !(0.5..1.0).contains(&slo.confidence) {
+        let error = SearchError::Confidence { given: slo.confidence };
+        return Err(CliError::setting(CONFIDENCE, error));
+    }
+    if slo.objectives.iter().any(is_goodput) && plan.scoring.slos.is_empty() {
+        return Err(CliError::setting(SLO, SearchError::NoGoodput));
+    }
+    Ok(())
+}
+
+/// A search writes no result file of a peer for each of its runs; their run logs are all there.
+pub(crate) fn refuse_result_files(args: &[OsString]) -> Result<(), CliError> {
+    let named = |arg: &OsString| {
+        let arg = arg.to_str()?.replace('_', "-");
+        RESULT_FILES.into_iter().find(|flag| *flag == arg.split('=').next().unwrap_or_default())
+    };
+    match args.iter().find_map(named) {
+        Some(flag) => Err(CliError::setting(
+            flag,
+            "is not for a search: score its run logs (servemark score RUNLOG --result-file PATH)",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn counted<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("expected a number above zero, got {text:?}"))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    python::finite_positive_float(text)
+}
+
+/// `2%` or `0.02`
+fn share(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let share = match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    let share = share.filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| format!("expected a share such as 2% or 0.02, got {text:?}"))
+}
+
+fn bounds(text: &str) -> Result<(f64, f64), String> {
+    let (lower, upper) = text.split_once(',').ok_or("expected LOW,HIGH")?;
+    Ok((positive(lower)?, positive(upper)?))
+}
+
+const SLO: &str = "--slo";
+const SEARCH: &str = "--slo-search";
+const CONFIDENCE: &str = "--slo-confidence";
+
+pub(crate) const FLAGS: [&str; 9] = [
+    SLO,
+    "--slo-bounds",
+    CONFIDENCE,
+    "--slo-duration",
+    "--slo-precision",
+    "--slo-requests",
+    "--slo-rounds",
+    SEARCH,
+    "--slo-start",
+];
+
+const RESULT_FILES: [&str; 8] = [
+    "--append-result",
+    "--output-details",
+    "--output-file",
+    "--plot-timeline",
+    "--result-dir",
+    "--result-filename",
+    "--save-detailed",
+    "--save-result",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Environment, Invocation, sglang};
+
+    fn sglang(line: &str) -> Result<Invocation, String> {
+        let args = line.split(' ').map(Into::into);
+        crate::bench("bench-serving", args, &Environment::default(), |program, args, from| {
+            sglang::parse(program, args, from)
+        })
+        .map_err(|error| error.to_string())
+    }
+
+    fn search(line: &str) -> SloRuns {
+        match sglang(line) {
+            Ok(Invocation::SloSearch(runs)) => *runs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn objectives_are_a_gate_on_a_run() {
+        let line = "--slo ttft:p99<2s,success>=99% e2el:max<30s --slo-confidence 99% --seed 7";
+        let Ok(Invocation::Bench(parsed)) = sglang(line) else { panic!("no run") };
+        let slo = parsed.plan.scoring.slo.unwrap();
+        assert_eq!(slo.objectives.len(), 3);
+        assert!((slo.confidence - 0.99).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_search_is_what_is_asked_of_it() {
+        let runs = search(
+            "--request-rate 4 --slo mlperf:llama2-70b --slo-search request-rate --slo-start 10 \
+             --slo-bounds 2,50 --slo-precision 5% --slo-requests 100 --slo-duration=10 \
+             --slo-rounds 2 --sweep-cool-down 3 --sweep-file a.html --sweep-folder f",
+        );
+        let SloSearchSpec { range, effort, isolation, .. } = &runs.spec;
+        assert_eq!((range.start, range.lower, range.upper), (10.0, 2.0, 50.0));
+        assert_eq!(range.grain, Grain::Share(0.05));
+        assert_eq!((effort.rounds.get(), effort.duration.as_secs()), (2, 10));
+        assert_eq!(isolation.cool_down.as_secs(), 3);
+        assert_eq!((runs.folder, runs.files.len()), (Some("f".into()), 1));
+        assert_eq!(runs.spec.requests(2.0), 100);
+    }
+
+    #[test]
+    fn a_search_looks_around_its_start() {
+        let range =
+            search("--slo ttft:p99<2s --slo-search max-concurrency --slo-start 32").spec.range;
+        assert_eq!((range.start, range.lower, range.upper), (32.0, 2.0, 32_768.0));
+        assert_eq!(range.grain, Grain::Whole);
+    }
+
+    #[track_caller]
+    fn refuses(line: &str, message: &str) {
+        let error = sglang(line).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        refuses("--slo ttft<2s", "expected an objective such as ttft:p99<2000ms");
+        refuses(
+            "--slo mlperf:gpt2",
+            "there are no limits mlperf:gpt2; there are mlperf:deepseek-r1",
+        );
+        refuses("--slo-search request-rate", "--slo-search needs objectives (--slo)");
+        refuses("--slo-confidence 0.9", "--slo-confidence has no effect without --slo");
+        refuses(
+            "--slo ttft:p99<2s --slo-start 4",
+            "--slo-start has no effect without --slo-search",
+        );
+        refuses("--slo goodput>=90%", "--goodput");
+        let searching = "--slo ttft:p99<2s --slo-search request-rate";
+        refuses(&format!("{searching} --sweep num-prompts=1,2"), "do not go together");
+        refuses(&format!("{searching} --sweep-repeats 2"), "no effect with --slo-search");
+        refuses(&format!("{searching} --output-file a"), "--output-file is not for a search");
+        refuses(&format!("{searching} --slo-bounds 5,2"), "the smaller one first, not 5 and 2");
+        refuses("--slo ttft:p99<2s --slo-search load.speed", "a plan has no field load.speed");
+        refuses("--slo ttft:p99<2s --slo-confidence 20%", "between 50 % and 100 %");
+    }
+}

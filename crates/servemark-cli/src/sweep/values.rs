@@ -1,0 +1,44 @@
+//! What follows one of our flags.
+
+use std::ffi::OsString;
+use std::iter::Peekable;
+use std::vec;
+
+use crate::error::CliError;
+use crate::python;
+
+/// What follows one of our flags.
+pub(crate) struct Values<'a> {
+    pub(crate) flag: &'static str,
+    pub(super) attached: Option<String>,
+    pub(super) args: &'a mut Peekable<vec::IntoIter<OsString>>,
+}
+
+impl Values<'_> {
+    pub(crate) fn all(self) -> Result<Vec<String>, CliError> {
+        let mut values: Vec<String> = self.attached.into_iter().collect();
+        if values.is_empty() {
+            let is_value = |arg: &OsString| arg.to_str().is_some_and(|arg| !arg.starts_with('-'));
+            while let Some(value) = self.args.next_if(is_value) {
+                values.extend(value.into_string());
+            }
+        }
+        let flag = self.flag.to_owned();
+        let missing = CliError::ExpectedArgument { flag, expected: "at least one argument" };
+        if values.is_empty() { Err(missing) } else { Ok(values) }
+    }
+
+    pub(crate) fn one(self) -> Result<String, CliError> {
+        let flag = self.flag.to_owned();
+        let next = self.attached.or_else(|| self.args.next()?.into_string().ok());
+        next.ok_or(CliError::ExpectedArgument { flag, expected: "one argument" })
+    }
+
+    pub(super) fn none(self) -> Result<(), CliError> {
+        let unwanted = |value: String| CliError::UnwantedArgument {
+            flag: self.flag.to_owned(),
+            value: python::repr(&value),
+        };
+        self.attached.map_or(Ok(()), |value| Err(unwanted(value)))
+    }
+}

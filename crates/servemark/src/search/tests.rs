@@ -1,0 +1,215 @@
+//! Against servers that are worked out: so many places at which each request takes a second, first
+//! come, first served. Nothing here reads a clock.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use serde_json::Value;
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+use servemark_core::{
+    Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
+    Stamp, Usage,
+};
+use servemark_datasets::{DatasetSpec, RandomSpec};
+use servemark_metrics::Objective;
+use servemark_mock::MockSpec;
+use servemark_plan::{
+    BenchPlan, Effort, Grain, Point, SearchRange, ServerSpec, SloSpec, WorkloadSpec,
+};
+use servemark_report::GridFormat;
+use servemark_rng::RandomState;
+use servemark_runner::LoadSpec;
+use servemark_schedule::ArrivalSpec;
+
+use super::*;
+use crate::{ExecuteError, ExitCode, PointRun, Run};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A server of so many places, which remembers what it did, and which may be killed.
+struct Server {
+    places: usize,
+    done: RefCell<BTreeMap<String, RunLog>>,
+    survives: usize,
+}
+
+impl Server {
+    fn of(places: usize) -> Self {
+        Self { places, done: RefCell::default(), survives: usize::MAX }
+    }
+}
+
+impl Probe for &Server {
+    fn probe(&mut self, point: Point) -> Result<PointRun, SweepRunError> {
+        let mut done = self.done.borrow_mut();
+        if done.len() >= self.survives && !done.contains_key(&point.name) {
+            let source = ExecuteError::Interrupted;
+            return Err(SweepRunError::Point { name: point.name, source });
+        }
+        let log = done.entry(point.name.clone()).or_insert_with(|| log(&point.plan, self.places));
+        Ok(PointRun::new(point, Run::of_log(log.clone())))
+    }
+}
+
+fn log(plan: &BenchPlan, places: usize) -> RunLog {
+    let mut facts = RunFacts::default();
+    "/generate".clone_into(&mut facts.api_path);
+    facts.requests = plan.workload.requests;
+    facts.request_rate = plan.load.arrivals.mean_rate();
+    facts.max_concurrency = plan.load.max_concurrency.map(NonZeroUsize::get);
+    let records = records(plan, places);
+    let mut footer = Footer::default();
+    footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
+    RunLog::new(Header::new(0, facts, Value::Null), records, Some(footer))
+}
+
+fn records(plan: &BenchPlan, places: usize) -> Vec<RequestRecord> {
+    let (requests, seed) = (plan.workload.requests, plan.workload.seed.into());
+    let schedule =
+        plan.load.arrivals.schedule(&vec![None; requests], &mut RandomState::seeded(seed)).unwrap();
+    let mut free = VecDeque::from(vec![Stamp::ZERO; places]);
+    let limit = plan.load.max_concurrency.map_or(requests, NonZeroUsize::get);
+    let mut gate = VecDeque::from(vec![Stamp::ZERO; limit]);
+    let record = |(index, due)| {
+        let due = Stamp::ZERO + due;
+        let sent = gate.pop_front().map_or(due, |granted: Stamp| granted.max(due));
+        let begins = free.pop_front().map_or(sent, |free: Stamp| free.max(sent));
+        let end = Stamp::from_nanos(begins.as_nanos() + SECOND);
+        free.push_back(end);
+        gate.push_back(end);
+        recorded(index, due, sent, end)
+    };
+    schedule.iter().enumerate().map(record).collect()
+}
+
+/// A request whose first token comes half a second before its end.
+fn recorded(index: usize, due: Stamp, sent: Stamp, end: Stamp) -> RequestRecord {
+    let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
+    recorder.sent(sent);
+    recorder.at(Stamp::from_nanos(end.as_nanos() - SECOND / 2)).delta(Delta::content("x"));
+    recorder.body(end, 1);
+    recorder.at(end).usage(Usage::new(Some(1), Some(1)));
+    recorder.finish(Ok(Finish::default()), end)
+}
+
+fn base(arrivals: ArrivalSpec) -> BenchPlan {
+    let backend = BackendName::Sglang;
+    BenchPlan::new(
+        ServerSpec::Simulated(MockSpec::default()),
+        backend,
+        BackendSpec::new(backend, CommonSpec::default()),
+        WorkloadSpec::new(DatasetSpec::Random(RandomSpec::default()), 1),
+        LoadSpec::new(arrivals),
+    )
+}
+
+fn slo(text: &str) -> SloSpec {
+    SloSpec::new(Objective::list(text).unwrap())
+}
+
+/// A search over rates of requests that come at random.
+fn rates(objectives: &str, requests: usize) -> SloSearchSpec {
+    let base = base(ArrivalSpec::at_rate(1.0).unwrap());
+    let mut effort = Effort::default();
+    effort.requests = NonZeroUsize::new(requests);
+    SloSearchSpec::new(base, "request_rate", slo(objectives)).unwrap().with_effort(effort)
+}
+
+fn found(server: &Server, spec: &SloSearchSpec) -> SloAnswer {
+    let mut search = SloSearch::driving(server, spec.clone(), 1);
+    search.by_ref().for_each(|round| drop(round.unwrap()));
+    search.answer()
+}
+
+/// Runs of 400,000 requests have a 90th percentile of 2.00 s at 3.11 requests a second.
+#[test]
+fn the_rate_that_a_queue_holds_is_found_within_five_percent() {
+    let answer = found(&Server::of(4), &rates("e2el:p90<2s", 2000));
+    let [holds, fails] = [answer.bracket.holds, answer.bracket.fails].map(Option::unwrap);
+    assert!((2.95..=3.26).contains(&holds), "{answer}");
+    assert!(holds < fails && fails <= holds * 1.02, "{answer}");
+    assert_eq!(answer.exit_code(), ExitCode::Ok);
+    let bound = answer.holds().unwrap().judgements[0].high;
+    assert!(bound < 2000.0, "{bound}");
+}
+
+/// Nobody waits up to four requests a second, and above that everybody, longer and longer: the limit
+/// is far beyond what a probe shows of it.
+#[test]
+fn more_than_a_server_can_do_never_holds_however_far_the_limit_is() {
+    let answer = found(&Server::of(4), &rates("ttft:p90<200s", 1000));
+    let holds = answer.bracket.holds.unwrap();
+    assert!((3.6..=4.0).contains(&holds), "{answer}");
+    let fails = answer.fails().unwrap();
+    assert!(fails.growth.is_some(), "{answer}");
+}
+
+#[test]
+fn the_concurrency_that_holds_is_found_to_the_request() {
+    let base = base(ArrivalSpec::Burst);
+    // With n in flight at 20 places each takes n / 20 s.
+    let spec = SloSearchSpec::new(base, "max_concurrency", slo("e2el:p90<2100ms")).unwrap();
+    let answer = found(&Server::of(20), &spec);
+    assert_eq!((answer.bracket.holds, answer.bracket.fails), (Some(41.0), Some(42.0)), "{answer}");
+    assert_eq!(answer.holds().unwrap().verdict, TrialVerdict::Holds);
+}
+
+#[test]
+fn a_search_that_was_killed_comes_to_the_same_answer() {
+    let spec = rates("e2el:p90<2s", 200);
+    let whole = found(&Server::of(4), &spec);
+    for survives in 0..whole.runs() {
+        let killed = Server { survives, ..Server::of(4) };
+        let begun = found(&killed, &spec);
+        assert_eq!((begun.is_whole, begun.exit_code()), (false, ExitCode::Interrupted));
+        let resumed = found(&Server { survives: usize::MAX, ..killed }, &spec);
+        assert_eq!(resumed.to_string(), whole.to_string());
+        assert_eq!(resumed.bracket, whole.bracket);
+    }
+}
+
+#[test]
+fn bounds_end_a_search_and_say_so() {
+    let range = |lower, upper| SearchRange::new(1.0, lower, upper, Grain::Share(0.02)).unwrap();
+    let low = found(&Server::of(4), &rates("e2el:p90<2s", 300).within(range(0.5, 2.0)));
+    assert_eq!((low.bracket.holds, low.bracket.fails), (Some(2.0), None));
+    assert!(low.to_string().contains("it is the upper bound"), "{low}");
+    let none = found(&Server::of(4), &rates("e2el:p90<900ms", 300).within(range(0.5, 2.0)));
+    assert_eq!((none.bracket.holds, none.bracket.fails), (None, Some(0.5)));
+    assert_eq!(none.exit_code(), ExitCode::GateFailed);
+    assert!(none.to_string().starts_with("No request_rate from 0.5 on holds."), "{none}");
+}
+
+#[test]
+fn what_stays_undecided_counts_as_missed_and_says_so() {
+    let few = rates("e2el:p99<2s", 60)
+        .within(SearchRange::new(1.0, 1.0, 1.0, Grain::Share(0.02)).unwrap());
+    let mut effort = few.effort.clone();
+    effort.rounds = NonZeroU32::new(2).unwrap();
+    let answer = found(&Server::of(4), &few.with_effort(effort));
+    let trial = answer.fails().unwrap();
+    assert_eq!((trial.verdict, trial.rounds.len()), (TrialVerdict::Undecided, 2));
+    assert!(answer.to_string().contains("undecided after all rounds"), "{answer}");
+}
+
+#[test]
+fn every_form_has_every_load() {
+    let answer = found(&Server::of(4), &rates("e2el:p90<2s,success>=90%", 300));
+    let written = |format| {
+        let mut out = Vec::new();
+        answer.write(format, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let csv = written(GridFormat::Csv);
+    let head = "request_rate,verdict,rounds,requests,e2el_p90,e2el_p90_low,e2el_p90_high,success,";
+    assert!(csv.starts_with(head), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + answer.trials.len());
+    let json: Value = serde_json::from_str(&written(GridFormat::Json)).unwrap();
+    assert_eq!(json["holds"], answer.bracket.holds.unwrap());
+    assert_eq!(json["trials"][0]["judgements"][0]["objective"], "e2el:p90<2000ms");
+    assert_eq!(json["trials"][0]["verdict"], "holds");
+    let page = written(GridFormat::Html);
+    assert_eq!(page.matches("<svg").count(), 2, "{page}");
+    assert!(written(GridFormat::Markdown).contains("The largest request_rate that holds is"));
+}

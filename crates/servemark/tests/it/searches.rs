@@ -1,0 +1,82 @@
+//! Searches by objectives against the bundled simulator, whose capacity is known.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servemark::backends::BackendName;
+use servemark::core::NoProgress;
+use servemark::datasets::DatasetSpec;
+use servemark::metrics::Objective;
+use servemark::plan::{BenchPlan, Grain, SearchRange, ServerSpec, SloSearchSpec, SloSpec};
+use servemark::{Origin, RunContext, SloAnswer, SloSearch, SweepRunError, Trial};
+
+use crate::runs::plan;
+
+/// A server of twenty places at which each request takes 50 ms.
+fn base() -> BenchPlan {
+    let mut base = plan(BackendName::Sglang, &[]);
+    if let ServerSpec::Simulated(mock) = &mut base.server {
+        mock.ttft = Duration::from_millis(50);
+        mock.itl = Duration::ZERO;
+        mock.places = NonZeroUsize::new(20);
+    }
+    if let DatasetSpec::Random(random) = &mut base.workload.dataset {
+        random.output_tokens = 1;
+    }
+    base
+}
+
+/// With n in flight, more than twenty, an answer takes n / 20 x 50 ms: of 50 in flight either every
+/// one takes 125 ms or, in lockstep, one half 100 ms and the other 150 ms.
+fn spec() -> SloSearchSpec {
+    let slo = SloSpec::new(Objective::list("e2el:median<125ms").unwrap());
+    let range = SearchRange::new(16.0, 1.0, 256.0, Grain::Whole).unwrap();
+    let spec = SloSearchSpec::new(base(), "max_concurrency", slo).unwrap().within(range);
+    let mut effort = spec.effort.clone();
+    effort.requests = NonZeroUsize::new(200);
+    effort.per_place = NonZeroUsize::new(8).unwrap();
+    spec.with_effort(effort)
+}
+
+fn context() -> RunContext {
+    RunContext::new(Arc::new(NoProgress))
+}
+
+/// The first so many rounds of a search in a folder, and what it knows then.
+fn searched(folder: &Path, rounds: usize) -> (Vec<Trial>, SloAnswer) {
+    let (context, spec) = (context(), spec());
+    let mut search = SloSearch::open(&spec, Some(folder), &context).unwrap();
+    let trials = search.by_ref().take(rounds).map(Result::unwrap).collect();
+    (trials, search.answer())
+}
+
+#[test]
+fn a_known_capacity_is_found_and_found_again_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, partly) = searched(folder.path(), 3);
+    assert_eq!((begun.len(), partly.is_whole), (3, false));
+    let logs = || fs::read_dir(folder.path()).unwrap().count() - 1;
+    assert_eq!(logs(), 3);
+    let (trials, answer) = searched(folder.path(), usize::MAX);
+    let resumed = trials.iter().filter(|trial| trial.origin == Origin::Resumed).count();
+    assert_eq!((resumed, logs()), (3, answer.runs()));
+    let holds = answer.bracket.holds.unwrap();
+    assert!((47.5..=52.5).contains(&holds), "{answer}");
+    assert!(answer.to_string().contains("95 % confidence"), "{answer}");
+    let (again, same) = searched(folder.path(), usize::MAX);
+    assert!(again.iter().all(|trial| trial.origin == Origin::Resumed));
+    assert_eq!(same.to_string(), answer.to_string());
+}
+
+#[test]
+fn a_folder_of_another_search_is_left_alone() {
+    let (folder, context) = (tempfile::tempdir().unwrap(), context());
+    drop(SloSearch::open(&spec(), Some(folder.path()), &context).unwrap());
+    let other = SloSpec::new(Objective::list("e2el:p99<1s").unwrap());
+    let other = SloSearchSpec::new(base(), "max_concurrency", other).unwrap();
+    let refused = SloSearch::open(&other, Some(folder.path()), &context).unwrap_err();
+    assert!(matches!(refused, SweepRunError::Different { .. }), "{refused}");
+}
