@@ -1,6 +1,7 @@
 //! Scripted transports, stream fixtures and golden helpers for this workspace's tests.
 
 pub mod bodies;
+pub mod browser;
 mod byte_tokenizer;
 pub mod captures;
 mod hub;

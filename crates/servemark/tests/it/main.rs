@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod http2;
+mod pages;
 mod process;
 mod profiling;
 mod runs;

@@ -1,0 +1,100 @@
+//! Every page of ours, opened in a real browser: plots are there, and nothing is asked of a network.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use servemark::backends::BackendName;
+use servemark::core::NoProgress;
+use servemark::metrics::Objective;
+use servemark::plan::{
+    Axis, BenchPlan, Grain, SearchRange, ServerSpec, Side, SloSearchSpec, SloSpec, SweepSpec,
+    VllmFiles,
+};
+use servemark::report::GridFormat;
+use servemark::{RunContext, Scores, SloSearch, Sweep, SweepOutcome, execute};
+use servemark_testkit::browser::open_page;
+
+use crate::runs;
+
+fn context() -> RunContext {
+    RunContext::new(Arc::new(NoProgress))
+}
+
+/// A server of eight places at which an answer of eight tokens takes 5.5 ms.
+fn base() -> BenchPlan {
+    let mut base = runs::plan(BackendName::Sglang, &[]);
+    if let ServerSpec::Simulated(mock) = &mut base.server {
+        mock.places = NonZeroUsize::new(8);
+        mock.jitter = Duration::from_millis(1);
+    }
+    base.workload.requests = 200;
+    base
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut page = Vec::new();
+    write(&mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+#[test]
+fn a_sweeps_page_has_its_curves() {
+    let axis = Axis::new("max_concurrency", [1, 2, 4, 8, 16, 32]).unwrap();
+    let (spec, context) = (SweepSpec::grid(base(), [Side::of(axis)]), context());
+    let mut outcome = SweepOutcome::default();
+    for done in Sweep::open(&spec, None::<&Path>, &context).unwrap() {
+        outcome.add(done.unwrap().score());
+    }
+    let page = open_page("sweep", &written(|out| outcome.write(GridFormat::Html, out)));
+    page.assert_sound(2);
+    // The three latencies' medians and tails, and the frontier.
+    assert!(page.count("<polyline") >= 7, "{}", page.dom);
+    assert_eq!(page.count("<tr>"), 7);
+    for words in ["TTFT (ms)", "output tokens/s", "Pareto frontier"] {
+        assert!(page.dom.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_searchs_page_has_its_objectives_and_their_limits() {
+    let slo = SloSpec::new(Objective::list("e2el:p90<20ms,ttft:p90<15ms").unwrap());
+    let range = SearchRange::new(4.0, 1.0, 64.0, Grain::Whole).unwrap();
+    let spec = SloSearchSpec::new(base(), "max_concurrency", slo).unwrap().within(range);
+    let context = context();
+    let mut search = SloSearch::open(&spec, None, &context).unwrap();
+    search.by_ref().for_each(|round| drop(round.unwrap()));
+    let answer = search.answer();
+    let page = open_page("search", &written(|out| answer.write(GridFormat::Html, out)));
+    page.assert_sound(2);
+    assert_eq!(page.count("<tr>"), 1 + answer.trials.len());
+    for words in ["e2el:p90&lt;20ms", "limit", "at most, at least", "95 % confidence"] {
+        assert!(page.dom.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_timeline_draws_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = base();
+    let run = execute(&plan, &context()).unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().to_owned());
+    files.timeline = Some([1.0, 2.0]);
+    let saved = Scores::of_run(&run, &plan.scoring).save_vllm(&files).unwrap();
+    let page = fs::read_to_string(saved.timeline.unwrap()).unwrap();
+    let opened = open_page("timeline", &page);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    opened.assert_sound(1);
+}
+
+#[test]
+fn a_page_that_asks_the_network_or_whose_script_fails_is_found_out() {
+    let page = "<html><head></head><body><img src=\"http://example.invalid/a.png\">\
+                <script>nothere();</script></body></html>";
+    let opened = open_page("unsound", page);
+    assert_eq!(opened.console.len(), 2, "{:#?}", opened.console);
+    assert!(opened.console[0].contains("Content Security Policy"), "{:#?}", opened.console);
+}
