@@ -25,6 +25,11 @@ pub trait Tokenizer: Send + Sync {
         &[]
     }
 
+    /// The ids of the tokens that stand for a byte of what no other token says, in rising order.
+    fn byte_ids(&self) -> &[u32] {
+        &[]
+    }
+
     /// The ids of the special tokens among those that were added to the vocabulary, whatever their
     /// role, in rising order.
     fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {

@@ -4,6 +4,7 @@
 //! the same order. Draws are made from the run's two global generators, as evalscope's are; what
 //! evalscope draws while a run goes on, here is drawn before it.
 
+mod arguments;
 mod asked;
 mod conversations;
 mod inputs;
@@ -21,7 +22,7 @@ mod trie;
 mod workload;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext};
+use servemark_core::{DatasetError, DrawContext, Tokenizer};
 
 pub use self::asked::MaxTokens;
 use self::asked::{Asked, Conversation};
@@ -130,6 +131,12 @@ impl EvalscopeSpec {
         DatasetName::Evalscope(self.data.name())
     }
 
+    /// The tokenizer, without which this data set cannot be made.
+    fn tokenizer<'a>(&self, context: &DrawContext<'a>) -> Result<&'a dyn Tokenizer, DatasetError> {
+        let missing = || measure::no_tokenizer(self.data.name().as_str());
+        self.tokenizer.then_some(context.tokenizer).ok_or_else(missing)
+    }
+
     /// Whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
         self.data.name().is_multi_turn()
@@ -141,8 +148,15 @@ impl EvalscopeSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        self.max_tokens.begin(&mut context.random.python);
+        // Conversations are read before the connection is tested, requests after it.
+        let is_multi_turn = self.is_multi_turn();
+        if !is_multi_turn {
+            self.max_tokens.begin(&mut context.random.python);
+        }
         let mut found = self.read(count, context)?;
+        if is_multi_turn {
+            self.max_tokens.begin(&mut context.random.python);
+        }
         if self.tokenize {
             asked::tokenize(&mut found, context)?;
         }
@@ -161,16 +175,22 @@ impl EvalscopeSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Conversation>, DatasetError> {
-        if let EvalscopeData::Turns(spec) = &self.data {
-            return spec.converse(self, count, context);
-        }
         let single = match &self.data {
             EvalscopeData::Prompt(spec) => vec![spec.ask(self, context)?],
             EvalscopeData::Texts(spec) => spec.ask(self, count, context)?,
-            other => {
-                let reason = format!("the data set {} is not implemented", other.name());
-                return Err(DatasetError::Settings(reason));
-            }
+            EvalscopeData::Random(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::RandomVl(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::RandomTurns(spec) => return spec.converse(self, count, context),
+            EvalscopeData::RandomEmbedding(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::RandomRerank(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::Embedding(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::Rerank(spec) => spec.ask(self, count, context)?,
+            EvalscopeData::Pictured(spec) => spec.ask(count, context)?,
+            EvalscopeData::Speed(spec) => spec.ask(self, context)?,
+            EvalscopeData::Turns(spec) => return spec.converse(self, count, context),
+            EvalscopeData::Trie(spec) => return spec.converse(self, count, context),
+            EvalscopeData::SweSmith(spec) => return spec.converse(self, count, context),
+            EvalscopeData::Workload(spec) => return spec.converse(count),
         };
         Ok(single.into_iter().map(Conversation::from).collect())
     }

@@ -199,6 +199,12 @@ fn data_uri(media_type: &str, file: &[u8]) -> String {
     uri
 }
 
+/// Red, green and blue without losses, as they stand in a request.
+pub(crate) fn png_uri(pixels: &[u8], size: ImageSize) -> Result<String, RequestError> {
+    let file = codec::png(pixels, size).map_err(|why| unrendered(&why))?;
+    Ok(data_uri("image/png", &file))
+}
+
 fn unrendered(reason: &str) -> RequestError {
     RequestError::new(ErrorKind::Encode, format!("a picture cannot be rendered: {reason}"))
 }

@@ -26,6 +26,7 @@
 //! ```
 
 mod agentic_trace;
+mod alphabet;
 mod book;
 mod conversations;
 mod csv_file;

@@ -55,12 +55,14 @@ pub(crate) struct Loaded<P = Pipeline> {
     pub(crate) base_size: u32,
     /// All ids, those of added tokens included, in rising order.
     pub(crate) ids: Vec<u32>,
+    /// Those of the model's own vocabulary that stand for a byte, in rising order.
+    pub(crate) bytes: Vec<u32>,
 }
 
 impl<P> Loaded<P> {
     fn map<Q>(self, into: impl FnOnce(P) -> Q) -> Loaded<Q> {
-        let Self { pipeline, base_size, ids } = self;
-        Loaded { pipeline: into(pipeline), base_size, ids }
+        let Self { pipeline, base_size, ids, bytes } = self;
+        Loaded { pipeline: into(pipeline), base_size, ids, bytes }
     }
 }
 
@@ -84,8 +86,9 @@ fn of_value(file: &Path, mut document: Value) -> Result<Loaded<PipelineTokenizer
     let pipeline = tokenizers::from_json(&document.to_string()).map_err(unusable(file))?;
     let base = base_ids(&document);
     let base_size = base.len() as u32;
+    let bytes = bytes_among(named_ids(&document));
     let ids = with_added(base, &document["added_tokens"]);
-    Ok(Loaded { pipeline, base_size, ids })
+    Ok(Loaded { pipeline, base_size, ids, bytes })
 }
 
 /// A document whose vocabulary and merges are still text.
@@ -198,8 +201,10 @@ impl Canonical<'_> {
 
     fn loaded<P>(self, pipeline: P) -> Loaded<P> {
         let base_size = self.vocabulary.len() as u32;
-        let ids = self.vocabulary.into_values().collect();
-        Loaded { pipeline, base_size, ids: with_added(ids, &self.document["added_tokens"]) }
+        let bytes = bytes_among(self.vocabulary.iter().map(|(token, id)| (token.text(), *id)));
+        let ids =
+            with_added(self.vocabulary.into_values().collect(), &self.document["added_tokens"]);
+        Loaded { pipeline, base_size, ids, bytes }
     }
 }
 
@@ -258,7 +263,36 @@ fn base_ids(document: &Value) -> Vec<u32> {
     }
 }
 
-/// The same with those of the added tokens, which may lie among them, in rising order.
+/// The tokens of the model's own vocabulary.
+fn named_ids(document: &Value) -> Vec<(&str, u32)> {
+    match &document["model"]["vocab"] {
+        Value::Object(vocabulary) => vocabulary
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), id(value)?)))
+            .collect(),
+        Value::Array(vocabulary) => {
+            let names = vocabulary.iter().map(|entry| entry[0].as_str().unwrap_or_default());
+            names.zip(0..).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The ids of those that are called after a byte, as `<0x0A>` is.
+fn bytes_among<'a>(tokens: impl IntoIterator<Item = (&'a str, u32)>) -> Vec<u32> {
+    let is_byte = |name: &str| {
+        let digits = name.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+        digits.is_some_and(|digits| {
+            digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+        })
+    };
+    let bytes = tokens.into_iter().filter(|(name, _)| is_byte(name)).map(|(_, id)| id);
+    let mut bytes: Vec<u32> = bytes.collect();
+    bytes.sort_unstable();
+    bytes
+}
+
+/// Ids with those of the added tokens, which may lie among them, in rising order.
 fn with_added(mut ids: Vec<u32>, added: &Value) -> Vec<u32> {
     let added = added.as_array().into_iter().flatten();
     ids.extend(added.filter_map(|token| id(&token["id"])));

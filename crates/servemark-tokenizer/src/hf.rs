@@ -19,6 +19,7 @@ pub struct HfTokenizer {
     pipeline: Pipeline,
     vocab_size: u32,
     token_ids: Vec<u32>,
+    byte_ids: Vec<u32>,
     special_ids: Vec<u32>,
     /// Whether special tokens are found in a text.
     finds_special: bool,
@@ -77,10 +78,11 @@ impl HfTokenizer {
         config: &Config,
         template: Option<String>,
     ) -> Result<Self, TokenizerError> {
-        let Loaded { pipeline, base_size, ids } = loaded;
+        let Loaded { pipeline, base_size, ids, bytes } = loaded;
         Ok(Self {
             vocab_size: base_size,
             token_ids: ids,
+            byte_ids: bytes,
             wrapping: wrapping(&pipeline, config, file)?,
             bos_token: config.token("bos_token").map(str::to_owned),
             special_ids: special_ids(&pipeline, config)?,
@@ -129,6 +131,10 @@ impl Tokenizer for HfTokenizer {
 
     fn special_ids(&self) -> &[u32] {
         &self.special_ids
+    }
+
+    fn byte_ids(&self) -> &[u32] {
+        &self.byte_ids
     }
 
     fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {

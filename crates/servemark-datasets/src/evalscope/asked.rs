@@ -116,10 +116,21 @@ impl Conversation {
         measure: &Measure<'_>,
     ) -> Result<Option<Self>, DatasetError> {
         let turns = turns.into_iter().map(|messages| measure.ask_in_chat(messages));
-        let mut turns = turns.collect::<Result<Vec<_>, _>>()?.into_iter();
-        let Some(first) = turns.next() else { return Ok(None) };
+        Ok(Self::at_once(turns.collect::<Result<Vec<_>, _>>()?))
+    }
+
+    /// Requests that follow each other at once; nothing if there are none.
+    pub(super) fn at_once(turns: Vec<Asked>) -> Option<Self> {
+        let mut turns = turns.into_iter();
+        let first = turns.next()?;
         let follow_ups = turns.map(|turn| (Duration::ZERO, turn)).collect();
-        Ok(Some(Self { follow_ups, ..first.into() }))
+        Some(Self { follow_ups, ..first.into() })
+    }
+
+    /// Every request, to be changed.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Asked> {
+        let later = self.follow_ups.iter_mut().map(|(_, asked)| asked);
+        std::iter::once(&mut self.first).chain(later)
     }
 
     /// The session; `draw` is asked for the length of every output, whoever has the last word.

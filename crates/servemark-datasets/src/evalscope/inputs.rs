@@ -1,11 +1,14 @@
 //! Texts to be embedded, and queries with documents.
 
+mod drawn;
+mod read;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EvalscopeData, EvalscopeName};
+use super::{Asked, EvalscopeData, EvalscopeName, EvalscopeSpec};
 
 /// Texts of drawn tokens to be embedded.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

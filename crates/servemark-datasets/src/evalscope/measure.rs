@@ -20,8 +20,7 @@ impl<'a> Measure<'a> {
 
     /// The tokenizer, which whoever asks for it needs.
     pub(super) fn tokenizer(&self, what: &str) -> Result<&'a dyn Tokenizer, DatasetError> {
-        let missing = || DatasetError::Settings(format!("{what} needs --tokenizer-path"));
-        self.tokenizer.ok_or_else(missing)
+        self.tokenizer.ok_or_else(|| no_tokenizer(what))
     }
 
     /// Whether a text becomes a message.
@@ -44,11 +43,22 @@ impl<'a> Measure<'a> {
         if self.of.chat {
             return self.ask_in_chat(vec![user(text)]);
         }
-        let tokens = match self.tokenizer {
-            Some(tokenizer) => tokenizer.count(text, SpecialTokens::Omit)?,
-            None => 0,
-        };
+        self.ask_alone(text.to_owned())
+    }
+
+    /// A text as a request, whatever others become.
+    pub(super) fn ask_alone(&self, text: String) -> Result<Asked, DatasetError> {
+        let tokens = self.count([text.as_str()])?;
         Ok(Asked::new(text, tokens))
+    }
+
+    /// How many tokens texts have together; none where there is no tokenizer.
+    pub(super) fn count<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Result<u32, TokenizerError> {
+        let Some(tokenizer) = self.tokenizer else { return Ok(0) };
+        texts.into_iter().map(|text| tokenizer.count(text, SpecialTokens::Omit)).sum()
     }
 
     /// A conversation as a request. It is counted where the server is asked for a chat, too.
@@ -59,6 +69,11 @@ impl<'a> Measure<'a> {
         };
         Ok(Asked::new(messages, tokens as u32))
     }
+}
+
+/// What cannot be had without a tokenizer.
+pub(super) fn no_tokenizer(what: &str) -> DatasetError {
+    DatasetError::Settings(format!("{what} needs a tokenizer: give it with --tokenizer-path"))
 }
 
 /// How many tokens a conversation has as the model reads it.

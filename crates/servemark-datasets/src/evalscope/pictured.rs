@@ -1,10 +1,17 @@
 //! Pictures of a table with what is asked about them.
 
-use std::path::PathBuf;
+mod mmmu;
+
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{DatasetError, DrawContext, Medium, Prompt, parallel};
 
-use super::{EvalscopeData, EvalscopeName};
+use super::{Asked, EvalscopeData, EvalscopeName};
+use crate::image::Redrawn;
+use crate::split_files;
+use crate::table::{Cell, Record, Records};
 
 /// Pictures of a table with what is asked about them, in its order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -21,6 +28,77 @@ impl EvalscopePicturedSpec {
     pub(super) fn of(pictured: EvalscopePictured) -> EvalscopeData {
         EvalscopeData::Pictured(Self { pictured, path: None })
     }
+
+    /// The first `count` requests.
+    pub(super) fn ask(
+        &self,
+        count: usize,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Asked>, DatasetError> {
+        let path = self.path.as_deref().ok_or(DatasetError::NoFile {
+            dataset: self.pictured.name().as_str(),
+            hint: "give the folder of its tables with --dataset-path",
+        })?;
+        match self.pictured {
+            EvalscopePictured::Flickr8k => {
+                captioned(path, count, context, "jpg", |row| row.text("txt").map(str::to_owned))
+            }
+            EvalscopePictured::KontextBench => captioned(path, count, context, "image", |row| {
+                let asked = row.cell.get("instruction").and_then(Cell::text);
+                Ok(asked.filter(|text| !text.is_empty()).unwrap_or("Describe the image").to_owned())
+            }),
+            EvalscopePictured::MmmuMultiImage => mmmu::ask(path, count, context),
+        }
+    }
+}
+
+/// Each row's text, and the picture in a column behind it.
+fn captioned(
+    path: &Path,
+    count: usize,
+    context: &DrawContext<'_>,
+    column: &str,
+    text: impl Fn(&Record) -> Result<String, DatasetError> + Sync,
+) -> Result<Vec<Asked>, DatasetError> {
+    let files = split_files::of_split(path, None, "test")?;
+    let records = Records::open(&files, &[column, "txt", "instruction"])?;
+    let rows: Vec<usize> = (0..records.lengths().iter().sum()).take(count).collect();
+    let ask = |row: &Record| {
+        let picture = picture(row, column)?.ok_or_else(|| row.malformed(no_picture(column)))?;
+        Ok(message(vec![said(&text(row)?), place()], vec![picture]))
+    };
+    let asked = parallel::map("reading pictures", &records.read(&rows)?, context.progress, ask);
+    asked.into_iter().collect()
+}
+
+fn no_picture(column: &str) -> String {
+    format!("it has no picture under {column}")
+}
+
+/// The picture in a row's column, as it is sent: in colours, with Pillow's usual losses.
+fn picture(row: &Record, column: &str) -> Result<Option<Medium>, DatasetError> {
+    let Some(file) = row.cell.get(column).and_then(|cell| cell.get("bytes")?.bytes()) else {
+        return Ok(None);
+    };
+    let unreadable = |why| row.malformed(format!("its picture {column} cannot be read: {why}"));
+    Redrawn::jpeg(file.to_vec()).map(Medium::image).map(Some).map_err(unreadable)
+}
+
+/// A part of a message that is text.
+fn said(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// The place of the next picture.
+fn place() -> Value {
+    json!({"type": "image_url", "image_url": {}})
+}
+
+/// What a user says and shows.
+fn message(parts: Vec<Value>, media: Vec<Medium>) -> Asked {
+    let message = [("role".to_owned(), json!("user")), ("content".to_owned(), parts.into())];
+    let prompt = Prompt::Messages(vec![message.into_iter().collect()]);
+    Asked { media, ..Asked::new(prompt, 0) }
 }
 
 /// A data set of pictures.

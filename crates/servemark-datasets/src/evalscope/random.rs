@@ -1,8 +1,23 @@
 //! Prompts of drawn lengths, counted up from a drawn token.
 
+mod drawing;
+mod prefixes;
+mod turns;
+mod vl;
+
 use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Prompt, Tokenizer, TokenizerError, parallel};
+use servemark_rng::NumpyRandom;
+
+use self::prefixes::Prefixes;
+pub use self::turns::EvalscopeRandomTurnsSpec;
+pub use self::vl::EvalscopeRandomVlSpec;
+use super::measure::{in_chat, user};
+use super::{Asked, EvalscopeSpec};
+use crate::alphabet::Alphabet;
+use crate::fitting::{Fitted, Fitter};
 
 /// Prompts of drawn lengths, counted up from a drawn token.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -21,46 +36,160 @@ impl Default for EvalscopeRandomSpec {
     }
 }
 
-/// Prompts of drawn lengths with drawn pictures.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct EvalscopeRandomVlSpec {
-    /// Tokens with which every prompt begins, besides its own (`--prefix-length`).
-    pub prefix_tokens: u32,
-    /// How many pictures a request has (`--image-num`).
-    pub images: NonZero<u32>,
-    /// How wide they are, in pixels (`--image-width`).
-    pub width: NonZero<u32>,
-    /// How high (`--image-height`).
-    pub height: NonZero<u32>,
-}
-
-impl Default for EvalscopeRandomVlSpec {
-    fn default() -> Self {
-        const SIDE: NonZero<u32> = NonZero::new(224).expect("a picture has pixels");
-        Self { prefix_tokens: 0, images: NonZero::<u32>::MIN, width: SIDE, height: SIDE }
+impl EvalscopeRandomSpec {
+    /// All draws first, then the texts, each of which draws from a generator of its own.
+    pub(super) fn ask(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Asked>, DatasetError> {
+        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        let rows = source.plan(of, count, &mut context.random.numpy)?;
+        let asked = parallel::map("making prompts", &rows, context.progress, |row| {
+            let ids = source.ids(row);
+            if of.tokenize {
+                let tokens = ids.len() as u32;
+                return Ok(Asked::new(ids, tokens));
+            }
+            let mut own = NumpyRandom::seeded(row.seed);
+            let target = source.prefixes.tokens() + row.tokens;
+            let text = source.alphabet.fit(ids, target, &mut own, source.tokenizer)?;
+            Ok(source.asked(text, of))
+        });
+        asked.into_iter().collect()
     }
 }
 
-/// Conversations of prompts of drawn lengths.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct EvalscopeRandomTurnsSpec {
-    /// Tokens with which every turn begins, besides its own (`--prefix-length`).
-    pub prefix_tokens: u32,
-    /// The fewest turns (`--min-turns`).
-    pub least_turns: NonZero<u32>,
-    /// The most (`--max-turns`).
-    pub most_turns: NonZero<u32>,
-    /// How many conversations are drawn at least: evalscope draws four for each of `--parallel`.
-    pub pool: usize,
+/// What prompts are made of.
+pub(super) struct Source<'a> {
+    tokenizer: &'a dyn Tokenizer,
+    alphabet: Alphabet,
+    prefixes: Prefixes,
+    /// How many tokens an empty message has in a chat; none where there is no chat.
+    template: u32,
 }
 
-impl Default for EvalscopeRandomTurnsSpec {
-    fn default() -> Self {
-        let one = NonZero::<u32>::MIN;
-        Self { prefix_tokens: 0, least_turns: one, most_turns: one, pool: 4 }
+/// What is drawn for a prompt.
+struct Row {
+    number: u64,
+    tokens: usize,
+    offset: u64,
+    seed: u32,
+}
+
+impl<'a> Source<'a> {
+    /// Draws the prefixes; everything else is the vocabulary's.
+    pub(super) fn begin(
+        of: &EvalscopeSpec,
+        prefix_tokens: u32,
+        prefixes: NonZero<u32>,
+        context: &mut DrawContext<'a>,
+    ) -> Result<Self, DatasetError> {
+        let tokenizer = of.tokenizer(context)?;
+        let alphabet = Alphabet::of_all(tokenizer)?;
+        let numpy = &mut context.random.numpy;
+        let prefixes = Prefixes::draw(prefixes, prefix_tokens, &alphabet, numpy)?;
+        let is_chat = of.chat && !of.tokenize;
+        let template = if is_chat { in_chat(tokenizer, &[user("")])? as u32 } else { 0 };
+        Ok(Self { tokenizer, alphabet, prefixes, template })
+    }
+
+    /// Lengths of all, then where each begins, then the seed of each unless ids are sent.
+    fn plan(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        numpy: &mut NumpyRandom,
+    ) -> Result<Vec<Row>, DatasetError> {
+        let template = i64::from(self.template);
+        let least = (i64::from(of.shortest) - template).max(0);
+        let most = i64::from(of.longest) - template;
+        let lengths =
+            numpy.randint_vec(least, most + 1, count).ok_or_else(|| self.too_short(of))?;
+        let offsets = self.offsets(of, count, numpy);
+        let seeds = if of.tokenize { None } else { numpy.randint_vec(0, u32::MAX.into(), count) };
+        let seeds = seeds.unwrap_or_else(|| vec![0; count]);
+        let drawn = lengths.into_iter().zip(offsets).zip(seeds);
+        let row = |(number, ((tokens, offset), seed)): (u64, ((i64, u64), i64))| Row {
+            number,
+            tokens: tokens.unsigned_abs() as usize,
+            offset,
+            seed: seed.unsigned_abs() as u32,
+        };
+        Ok((0..).zip(drawn).map(row).collect())
+    }
+
+    /// Where in the vocabulary prompts begin.
+    fn offsets(&self, of: &EvalscopeSpec, count: usize, numpy: &mut NumpyRandom) -> Vec<u64> {
+        let size = u64::from(self.alphabet.len());
+        let drawn = numpy.randint_vec(0, i64::from(self.alphabet.len()), count).unwrap_or_default();
+        drawn.into_iter().map(|place| (place.unsigned_abs() + of.offset) % size).collect()
+    }
+
+    fn too_short(&self, of: &EvalscopeSpec) -> DatasetError {
+        DatasetError::Settings(format!(
+            "no prompt has {} to {} tokens, {} of which are the chat template's: raise \
+             --max-prompt-length, or lower --min-prompt-length",
+            of.shortest, of.longest, self.template
+        ))
+    }
+
+    /// A prefix and what counts up behind it.
+    fn ids(&self, row: &Row) -> Vec<u32> {
+        let own = self.alphabet.count_up(row.offset + row.number, row.tokens);
+        [self.prefixes.of(row.number), &own].concat()
+    }
+
+    /// A text of the length of a prefix and so many tokens, whose further ids are drawn.
+    pub(super) fn text(
+        &self,
+        place: (u64, u64),
+        tokens: usize,
+        numpy: &mut NumpyRandom,
+    ) -> Result<Fitted, TokenizerError> {
+        let (offset, number) = place;
+        let ids = self.ids(&Row { number, tokens, offset, seed: 0 });
+        let target = self.prefixes.tokens() + tokens;
+        self.alphabet.fit(ids, target, numpy, self.tokenizer)
+    }
+
+    /// A text as a request.
+    pub(super) fn asked(&self, text: Fitted, of: &EvalscopeSpec) -> Asked {
+        let tokens = text.tokens() + self.template;
+        let prompt: Prompt = if of.chat { vec![user(&text.text)].into() } else { text.text.into() };
+        Asked::new(prompt, tokens)
+    }
+
+    /// How many tokens there are to begin with.
+    pub(super) fn places(&self) -> u32 {
+        self.alphabet.len()
+    }
+}
+
+impl Alphabet {
+    /// The whole vocabulary without the tokens that have a role and those that stand for a byte: a
+    /// text of such is read back as others, and more of them.
+    fn of_all(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
+        let mut special = [tokenizer.special_ids(), tokenizer.byte_ids()].concat();
+        special.sort_unstable();
+        Self::without(tokenizer.token_ids().len() as u32, &special)
+    }
+
+    /// So many of them, each as likely as the others.
+    pub(super) fn draw(&self, count: usize, numpy: &mut NumpyRandom) -> Vec<u32> {
+        let places = numpy.randint_vec(0, self.len().into(), count).unwrap_or_default();
+        self.pick(places.into_iter().map(|place| place.unsigned_abs() as u32))
+    }
+
+    /// A text of `target` tokens that begins with these ids.
+    pub(super) fn fit(
+        &self,
+        ids: Vec<u32>,
+        target: usize,
+        numpy: &mut NumpyRandom,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Fitted, TokenizerError> {
+        Fitter { tokenizer, draw: |count| self.draw(count, numpy) }.fit(ids, target)
     }
 }

@@ -1,8 +1,10 @@
 //! One character again and again.
 
 use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext};
 
-use super::EvalscopeName;
+use super::measure::Measure;
+use super::{Asked, EvalscopeName, EvalscopeSpec};
 
 /// One character again and again, at several lengths, each twice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -13,6 +15,19 @@ pub struct EvalscopeSpeedSpec {
 }
 
 impl EvalscopeSpeedSpec {
+    /// Texts, whatever else prompts are.
+    pub(super) fn ask(
+        &self,
+        of: &EvalscopeSpec,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Asked>, DatasetError> {
+        let lengths: &[usize] =
+            if self.long { &[63_488, 129_024] } else { &[1, 6144, 14_336, 30_720] };
+        let measure = Measure::of(of, context);
+        let twice = lengths.iter().flat_map(|length| [length; 2]);
+        twice.map(|length| measure.ask_alone("熵".repeat(*length))).collect()
+    }
+
     pub(super) fn name(&self) -> EvalscopeName {
         if self.long { EvalscopeName::SpeedBenchmarkLong } else { EvalscopeName::SpeedBenchmark }
     }

@@ -2,10 +2,16 @@
 
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext, Task};
+use servemark_rng::NumpyRandom;
 
-use super::{EvalscopeData, EvalscopeName};
+use super::random::Source;
+use super::texts::file;
+use super::{Asked, Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec};
+use crate::{python_json, text_file};
 
 /// Traces of agents that say how long everything was; the words are drawn.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -28,6 +34,84 @@ impl EvalscopeTrieSpec {
     pub(super) fn of(workload: TrieWorkload) -> EvalscopeData {
         EvalscopeData::Trie(Self { workload, path: None, prefix_tokens: 0, most_turns: None })
     }
+
+    /// The first `count` conversations of the file, written one after the other.
+    pub(super) fn converse(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Conversation>, DatasetError> {
+        let name = self.workload.name().as_str();
+        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let path = file(name, self.path.as_deref(), Some(self.workload.published()))?;
+        let text = text_file::read(&path)?;
+        let task = Task::begin(context.progress, "making conversations", count as u64);
+        let mut conversations = Vec::new();
+        for (line, text) in text_file::lines(&text).take(count) {
+            let bad = |why| text_file::malformed(&path, line, why);
+            let trace = Trace::read(text).map_err(bad)?;
+            let mut conversation = trace.write(of, &source, &mut context.random.numpy)?;
+            let most = self.most_turns.map_or(usize::MAX, |most| most.get() as usize - 1);
+            conversation.follow_ups.truncate(most);
+            conversations.push(conversation);
+            task.advance(1);
+        }
+        Ok(conversations)
+    }
+}
+
+/// How long everything was that an agent was told and said.
+#[derive(Deserialize)]
+struct Trace {
+    input_prompt_length: u32,
+    num_turns: usize,
+    assistant_response_length: Vec<u32>,
+    tool_call_output_length: Vec<u32>,
+    tool_call_latency: Vec<f64>,
+    final_assistant_response_length: u32,
+}
+
+impl Trace {
+    fn read(text: &str) -> Result<Self, String> {
+        let value = python_json::parse(text).map_err(|why| python_json::without_line(&why))?;
+        let trace: Self = serde_json::from_value(value).map_err(|why| why.to_string())?;
+        let lists = [trace.assistant_response_length.len(), trace.tool_call_output_length.len()];
+        if lists != [trace.num_turns; 2] || trace.tool_call_latency.len() != trace.num_turns {
+            return Err(format!("its lists do not have num_turns ({}) items", trace.num_turns));
+        }
+        let is_time = |latency: &f64| Duration::try_from_secs_f64(*latency).is_ok();
+        if !trace.tool_call_latency.iter().all(is_time) {
+            return Err("a tool_call_latency is no time".to_owned());
+        }
+        Ok(trace)
+    }
+
+    /// A turn for the prompt and one for what each tool said, as long after the answer before it as
+    /// the tool took.
+    fn write(
+        &self,
+        of: &EvalscopeSpec,
+        source: &Source<'_>,
+        numpy: &mut NumpyRandom,
+    ) -> Result<Conversation, DatasetError> {
+        let mut answers = self.assistant_response_length.iter().copied();
+        let mut answers = answers.by_ref().chain([self.final_assistant_response_length]);
+        let mut turn = |tokens: u32| {
+            let tokens = tokens.max(1) as usize;
+            let offset = numpy.randint(0, source.places().into()).unwrap_or_default();
+            let text = source.text((offset.unsigned_abs(), 0), tokens, numpy)?;
+            let max_tokens = answers.next();
+            Ok(Asked { max_tokens, ..source.asked(text, of) })
+        };
+        let first: Result<_, DatasetError> = turn(self.input_prompt_length);
+        let first = first?;
+        let tools = self.tool_call_latency.iter().zip(&self.tool_call_output_length);
+        let follow_ups =
+            tools.map(|(latency, tokens)| Ok((Duration::from_secs_f64(*latency), turn(*tokens)?)));
+        let follow_ups = follow_ups.collect::<Result<_, DatasetError>>()?;
+        Ok(Conversation { follow_ups, ..first.into() })
+    }
 }
 
 /// What the agents of a trace worked on.
@@ -49,6 +133,15 @@ impl TrieWorkload {
             Self::AgenticCoding => EvalscopeName::TrieAgenticCoding,
             Self::CodeQa => EvalscopeName::TrieCodeQa,
             Self::OfficeWork => EvalscopeName::TrieOfficeWork,
+        }
+    }
+
+    /// The file's name where the data set is published.
+    fn published(self) -> &'static str {
+        match self {
+            Self::AgenticCoding => "agentic_coding_8k.jsonl",
+            Self::CodeQa => "code_qa_8k.jsonl",
+            Self::OfficeWork => "office_work_8k.jsonl",
         }
     }
 }

@@ -1,9 +1,16 @@
 //! Recorded requests, sent when they were.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{DatasetError, JsonObject, Prompt};
+
+use super::texts::file;
+use super::{Asked, Conversation};
+use crate::{instant, python_json, text_file};
 
 /// Recorded requests, one JSON object a line, sent when they were.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -35,4 +42,159 @@ impl Default for EvalscopeWorkloadSpec {
             own_headers: Vec::new(),
         }
     }
+}
+
+impl EvalscopeWorkloadSpec {
+    /// The first `count` requests in the order in which they came, or all if it is 0.
+    pub(super) fn converse(&self, count: usize) -> Result<Vec<Conversation>, DatasetError> {
+        let path = file("workload_trace", self.path.as_deref(), None)?;
+        if self.speed <= 0.0 || !self.speed.is_finite() {
+            return Err(DatasetError::Settings(format!(
+                "speed must be above 0, not {}",
+                self.speed
+            )));
+        }
+        let mut records = read(&path)?;
+        records.sort_by(|one, other| one.at.total_cmp(&other.at));
+        let start = records.first().map_or(0.0, |record| record.at);
+        let count = if count == 0 { records.len() } else { count };
+        let session = |record: Record| {
+            let begins = Duration::try_from_secs_f64((record.at - start) / self.speed);
+            Conversation { begins: begins.ok(), ..self.asked(record).into() }
+        };
+        Ok(records.into_iter().take(count).map(session).collect())
+    }
+
+    fn asked(&self, record: Record) -> Asked {
+        let Record { mut body, headers, output, .. } = record;
+        if let Some(model) = self.model_for(&body) {
+            body.insert("model".to_owned(), model.into());
+        }
+        if let Some(tokens) = output.filter(|_| self.matches_outputs) {
+            body.insert("max_tokens".to_owned(), tokens.into());
+            if !is_constrained(&body) {
+                body.insert("ignore_eos".to_owned(), true.into());
+            }
+        }
+        let mut asked = Asked::new(Prompt::Body(body), 0);
+        asked.headers = headers.into_iter().filter(|(name, _)| self.repeats(name)).collect();
+        asked
+    }
+
+    fn model_for(&self, body: &JsonObject) -> Option<&str> {
+        let mapped =
+            body.get("model").and_then(Value::as_str).and_then(|name| self.models.get(name));
+        mapped.or(self.model.as_ref()).map(String::as_str)
+    }
+
+    /// Whether a recorded header is sent: it is if it does not belong to the connection of old, and
+    /// the run does not send one of its own.
+    fn repeats(&self, name: &str) -> bool {
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        !OF_A_CONNECTION.into_iter().any(is) && !self.own_headers.iter().any(|own| is(own))
+    }
+}
+
+/// Whether the answer's shape is forced, so that it cannot go on beyond its end.
+fn is_constrained(body: &JsonObject) -> bool {
+    let format = body.get("response_format").and_then(|format| format.get("type"));
+    let has_format = format.is_some_and(|kind| kind == "json_object" || kind == "json_schema");
+    let has_tools = body.get("tools").is_some_and(|tools| *tools != json!([]) && !tools.is_null());
+    let choice = body.get("tool_choice").filter(|choice| !choice.is_null());
+    let must_call = choice.is_some_and(|choice| choice != "none" && choice != "auto");
+    has_format || (has_tools && must_call)
+}
+
+const OF_A_CONNECTION: [&str; 10] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailers",
+    "upgrade",
+];
+
+/// A recorded request.
+struct Record {
+    body: JsonObject,
+    /// In seconds since any moment.
+    at: f64,
+    headers: BTreeMap<String, String>,
+    output: Option<u32>,
+}
+
+/// All records of a file, or what is wrong with each line of it that is none.
+fn read(path: &Path) -> Result<Vec<Record>, DatasetError> {
+    let text = text_file::read(path)?;
+    let (mut records, mut faults) = (Vec::new(), Vec::new());
+    for (line, text) in text_file::lines(&text) {
+        match record(text) {
+            Ok(record) => records.push(record),
+            Err(reason) => faults.push((line, reason)),
+        }
+    }
+    match faults.as_slice() {
+        [] => Ok(records),
+        [(line, reason), others @ ..] => {
+            let others = others.iter().map(|(line, reason)| format!("; line {line}: {reason}"));
+            Err(text_file::malformed(path, *line, reason.clone() + &others.collect::<String>()))
+        }
+    }
+}
+
+/// A line as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    body: Value,
+    timestamp: Value,
+    headers: Option<BTreeMap<String, String>>,
+    #[serde(rename = "request_id")]
+    _request_id: Option<String>,
+    completion_tokens: Option<u32>,
+}
+
+fn record(text: &str) -> Result<Record, String> {
+    let value = python_json::parse(text).map_err(|error| python_json::without_line(&error))?;
+    let line: Line = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    if line.completion_tokens == Some(0) {
+        return Err("completion_tokens must be above 0".to_owned());
+    }
+    Ok(Record {
+        body: body(line.body)?,
+        at: moment(&line.timestamp)?,
+        headers: line.headers.unwrap_or_default(),
+        output: line.completion_tokens,
+    })
+}
+
+/// An object, or the text of one.
+fn body(value: Value) -> Result<JsonObject, String> {
+    let value = match value {
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|error| format!("its body is a text that is no JSON: {error}"))?,
+        value => value,
+    };
+    match value {
+        Value::Object(body) => Ok(body),
+        _ => Err("its body is no object".to_owned()),
+    }
+}
+
+/// Seconds, or a date and a time.
+fn moment(value: &Value) -> Result<f64, String> {
+    let seconds = match value {
+        Value::Number(seconds) => seconds.as_f64(),
+        Value::String(text) => match text.trim().parse() {
+            Ok(seconds) => Some(seconds),
+            Err(_) => Some(instant::parse(text.trim())?.as_nanosecond() as f64 / 1e9),
+        },
+        _ => None,
+    };
+    let is_moment = |seconds: &f64| seconds.is_finite();
+    seconds.filter(is_moment).ok_or_else(|| "its timestamp is no moment".to_owned())
 }

@@ -9,6 +9,7 @@ use servemark_rng::Pcg64;
 use super::VllmLengths;
 use super::lengths::Drawn;
 use super::token_ids::{TokenIds, WarmPrompts};
+use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 
 /// Prompts of drawn lengths, counted up from a drawn token id.
@@ -128,7 +129,8 @@ impl Counted {
         random: &mut Pcg64,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Vec<u32>, TokenizerError> {
-        let drawn = alphabet.draw(self.prefix_tokens as usize, random);
+        let places = ids_of(random, alphabet.len(), self.prefix_tokens as usize);
+        let drawn = alphabet.pick(places);
         let vocabulary = tokenizer.vocab_size();
         match drawn.len() {
             0 => Ok(Vec::new()),
@@ -137,42 +139,6 @@ impl Counted {
                 Ok(Fitter { tokenizer, draw }.fit(drawn, target)?.ids)
             }
         }
-    }
-}
-
-/// The ids of which prompts are made: those of the base vocabulary that are not special.
-pub(super) struct Alphabet(Vec<u32>);
-
-impl Alphabet {
-    /// Without the ids of tokens that have a role.
-    pub(super) fn of(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
-        Self::without(tokenizer.special_ids(), tokenizer)
-    }
-
-    /// Without the ids of any special token, because one may stand for a picture.
-    pub(super) fn of_text(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
-        Self::without(&tokenizer.added_special_ids()?, tokenizer)
-    }
-
-    fn without(special: &[u32], tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
-        let is_plain = |id: &u32| special.binary_search(id).is_err();
-        let ids: Vec<u32> = (0..tokenizer.vocab_size()).filter(is_plain).collect();
-        if ids.is_empty() {
-            return Err(DatasetError::Settings("the tokenizer has no plain tokens".to_owned()));
-        }
-        Ok(Self(ids))
-    }
-
-    /// Any of them, so many times.
-    pub(super) fn draw(&self, count: usize, random: &mut Pcg64) -> Vec<u32> {
-        let places = ids_of(random, self.0.len() as u32, count);
-        places.into_iter().map(|place| self.0[place as usize]).collect()
-    }
-
-    /// So many from a place on, round and round.
-    pub(super) fn count_up(&self, start: u64, count: usize) -> Vec<u32> {
-        let start = (start % self.0.len() as u64) as usize;
-        self.0.iter().copied().cycle().skip(start).take(count).collect()
     }
 }
 

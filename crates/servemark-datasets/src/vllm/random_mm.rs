@@ -5,8 +5,9 @@ use servemark_core::{DatasetError, DrawContext, Sample};
 use servemark_rng::Pcg64;
 
 use super::buckets::MediaDraws;
-use super::random::{Alphabet, Counted};
+use super::random::Counted;
 use super::{PromptShape, VllmLengths, shape};
+use crate::alphabet::Alphabet;
 use crate::fitting::{Fitter, ids_of};
 
 /// Prompts as `random` makes them, each with pictures and videos of noise.

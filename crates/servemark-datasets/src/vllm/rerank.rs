@@ -7,8 +7,8 @@ use servemark_core::{DatasetError, DrawContext, Prompt, Sample};
 use servemark_rng::Pcg64;
 
 use super::lengths::Drawn;
-use super::random::Alphabet;
 use super::{Spread, VllmLengths};
+use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, ids_of};
 
 /// One query for all requests, and documents of each request's own.

@@ -6,8 +6,9 @@ use servemark_rng::Pcg64;
 
 use super::VllmLengths;
 use super::lengths::Drawn;
-use super::random::Alphabet;
 use crate::SpecError;
+use crate::alphabet::Alphabet;
+use crate::fitting::ids_of;
 
 /// Prompts that begin alike, so that the server has that part of them in its cache, among others
 /// that do not.
@@ -69,7 +70,8 @@ impl TokenIds {
     ) -> Result<Vec<Sample>, DatasetError> {
         let rows = self.lengths.draw(count, tokenizer, random)?;
         let alphabet = Alphabet::of(tokenizer)?;
-        let shared = alphabet.draw(self.shared_tokens(&rows), random);
+        let places = ids_of(random, alphabet.len(), self.shared_tokens(&rows));
+        let shared = alphabet.pick(places);
         let sample = |(number, row): (u64, Drawn)| {
             let (alike, own) = self.parts(row.input_tokens, random);
             let own = alphabet.count_up(row.offset + number, own);

@@ -6,6 +6,8 @@
 mod bad_input;
 mod bad_traces;
 mod draws;
+mod evalscope;
+mod evalscope_flags;
 mod goldens;
 mod mooncake;
 mod pictures;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, SpecialTokens, Tokenizer, parallel};
 use servemark_rng::Pcg64;
 
+use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, ids_of};
-use crate::vllm::random::Alphabet;
 
 /// Conversations of random turns.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -1,0 +1,72 @@
+//! Conversations of prompts of drawn lengths.
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, DrawContext};
+
+use super::Source;
+use crate::evalscope::{Asked, Conversation, EvalscopeSpec};
+
+/// Conversations of prompts of drawn lengths.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct EvalscopeRandomTurnsSpec {
+    /// Tokens with which every turn begins, besides its own (`--prefix-length`).
+    pub prefix_tokens: u32,
+    /// The fewest turns (`--min-turns`).
+    pub least_turns: NonZero<u32>,
+    /// The most (`--max-turns`).
+    pub most_turns: NonZero<u32>,
+    /// How many conversations lengths are drawn for at least: evalscope draws four for each of
+    /// `--parallel`.
+    pub pool: usize,
+}
+
+impl Default for EvalscopeRandomTurnsSpec {
+    fn default() -> Self {
+        let one = NonZero::<u32>::MIN;
+        Self { prefix_tokens: 0, least_turns: one, most_turns: one, pool: 4 }
+    }
+}
+
+impl EvalscopeRandomTurnsSpec {
+    pub(in crate::evalscope) fn converse(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Conversation>, DatasetError> {
+        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let numpy = &mut context.random.numpy;
+        let turns = |turns: NonZero<u32>| i64::from(turns.get());
+        let counts = numpy
+            .randint_vec(
+                turns(self.least_turns),
+                turns(self.most_turns) + 1,
+                self.pool.max(count + 1),
+            )
+            .ok_or_else(|| settings("--max-turns must be --min-turns or more"))?;
+        let all = counts.iter().sum::<i64>().unsigned_abs() as usize;
+        let lengths = numpy
+            .randint_vec(of.shortest.into(), i64::from(of.longest) + 1, all)
+            .ok_or_else(|| settings("--max-prompt-length must be --min-prompt-length or more"))?;
+        let offsets = source.offsets(of, all, numpy);
+        let mut slots = (0..).zip(offsets).zip(lengths);
+        let mut turn = |((number, offset), tokens): ((u64, u64), i64)| {
+            let text = source.text((offset, number), tokens.unsigned_abs() as usize, numpy)?;
+            Ok(source.asked(text, of))
+        };
+        let conversation = |turns: &i64| {
+            let turns = slots.by_ref().take(turns.unsigned_abs() as usize).map(&mut turn);
+            Ok(Conversation::at_once(turns.collect::<Result<Vec<Asked>, DatasetError>>()?))
+        };
+        let made = counts.iter().take(count).map(conversation);
+        Ok(made.collect::<Result<Vec<_>, DatasetError>>()?.into_iter().flatten().collect())
+    }
+}
+
+fn settings(reason: &str) -> DatasetError {
+    DatasetError::Settings(reason.to_owned())
+}

@@ -1,0 +1,66 @@
+//! Prompts of drawn lengths with drawn pictures.
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use servemark_core::{DatasetError, DrawContext, ImageSize, Medium, Prompt};
+
+use super::EvalscopeRandomSpec;
+use super::drawing::Drawing;
+use crate::evalscope::{Asked, EvalscopeSpec};
+
+/// Prompts of drawn lengths with drawn pictures.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct EvalscopeRandomVlSpec {
+    /// Tokens with which every prompt begins, besides its own (`--prefix-length`).
+    pub prefix_tokens: u32,
+    /// How many pictures a request has (`--image-num`).
+    pub images: NonZero<u32>,
+    /// How wide they are, in pixels (`--image-width`).
+    pub width: NonZero<u32>,
+    /// How high (`--image-height`).
+    pub height: NonZero<u32>,
+}
+
+impl Default for EvalscopeRandomVlSpec {
+    fn default() -> Self {
+        const SIDE: NonZero<u32> = NonZero::new(224).expect("a picture has pixels");
+        Self { prefix_tokens: 0, images: NonZero::<u32>::MIN, width: SIDE, height: SIDE }
+    }
+}
+
+impl EvalscopeRandomVlSpec {
+    /// The prompts of `random`, each with pictures behind its text.
+    pub(in crate::evalscope) fn ask(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Asked>, DatasetError> {
+        let text = EvalscopeRandomSpec { prefix_tokens: self.prefix_tokens, ..Default::default() };
+        let mut asked = text.ask(of, count, context)?;
+        let size = ImageSize { width: self.width.get(), height: self.height.get() };
+        for one in &mut asked {
+            one.prompt = self.message(&one.prompt);
+            let python = &mut context.random.python;
+            let picture = |_| Medium::image(Drawing::draw(size, python));
+            one.media = (0..self.images.get()).map(picture).collect();
+        }
+        Ok(asked)
+    }
+
+    /// A text and the places of its pictures, as one message.
+    fn message(&self, prompt: &Prompt) -> Prompt {
+        let said = match prompt {
+            Prompt::Messages(messages) => messages[0]["content"].clone(),
+            prompt => json!(prompt.text()),
+        };
+        let mut parts = vec![json!({"type": "text", "text": said})];
+        parts.extend((0..self.images.get()).map(|_| json!({"type": "image_url", "image_url": {}})));
+        let message = [("role".to_owned(), json!("user")), ("content".to_owned(), parts.into())];
+        Prompt::Messages(vec![message.into_iter().collect()])
+    }
+}

@@ -1,0 +1,185 @@
+//! Conversations that are put together of trajectories as they are published: of what users and
+//! tools said, as much for each turn as it should have tokens.
+
+use std::path::Path;
+
+use serde_json::Value;
+use servemark_core::{
+    DatasetError, DrawContext, SpecialTokens, Tokenizer, TokenizerError, parallel,
+};
+
+use super::EvalscopeSweSmithSpec;
+use crate::evalscope::measure::{Measure, user};
+use crate::evalscope::{Conversation, EvalscopeSpec};
+use crate::table::{Record, Records};
+use crate::{python_json, split_files};
+
+/// A trajectory, and what is to be made of it.
+struct Candidate {
+    /// What users and tools said.
+    said: Vec<String>,
+    first_tokens: u32,
+    later_tokens: u32,
+    turns: u32,
+}
+
+impl EvalscopeSweSmithSpec {
+    pub(super) fn build(
+        &self,
+        folder: &Path,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Conversation>, DatasetError> {
+        let tokenizer = of.tokenizer(context)?;
+        let candidates = self.candidates(folder, of, context)?;
+        let measure = Measure::of(of, context);
+        let special = tokenizer.added_special_ids()?;
+        let cutter = Cutter { tokenizer, special };
+        let name = "making conversations";
+        parallel::first(name, &candidates, count, context.progress, |candidate| {
+            let Some(turns) = cutter.turns(candidate)? else { return Ok(None) };
+            let turns = turns.into_iter().map(|turn| turn.iter().map(|said| user(said)).collect());
+            Conversation::of(turns.collect(), &measure)
+        })
+    }
+
+    /// Those that are long enough, in a drawn order, each with what is drawn for it.
+    fn candidates(
+        &self,
+        folder: &Path,
+        of: &EvalscopeSpec,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Candidate>, DatasetError> {
+        let least = self.least_turns.get();
+        let most = self.most_turns.map_or(least, std::num::NonZero::get);
+        if most < least {
+            let why = "--max-turns must be --min-turns or more".to_owned();
+            return Err(DatasetError::Settings(why));
+        }
+        let mut long = self.long_enough(folder, most, context)?;
+        context.random.numpy.shuffle(&mut long);
+        let offset = usize::try_from(of.offset).unwrap_or(usize::MAX);
+        if offset < long.len() {
+            long.rotate_left(offset);
+        }
+        let random = &mut *context.random;
+        let draw = |said| Candidate {
+            said,
+            first_tokens: self.first_turn.draw(&mut random.python),
+            later_tokens: self.later_turns.draw(&mut random.python),
+            turns: random
+                .numpy
+                .randint(least.into(), i64::from(most) + 1)
+                .map_or(least, |turns| turns.unsigned_abs() as u32),
+        };
+        Ok(long.into_iter().map(draw).collect())
+    }
+
+    /// What was said in trajectories that may have enough tokens, by the length of their texts.
+    #[expect(clippy::cast_sign_loss, reason = "lengths are not negative")]
+    fn long_enough(
+        &self,
+        folder: &Path,
+        turns: u32,
+        context: &DrawContext<'_>,
+    ) -> Result<Vec<Vec<String>>, DatasetError> {
+        let tokens = u64::from(self.first_turn.most())
+            + u64::from(self.later_turns.most()) * u64::from(turns - 1);
+        let least = (tokens as f64 * self.chars_per_token) as usize;
+        let records = Records::open(&split_files::of_split(folder, None, "tool")?, &["messages"])?;
+        let all: Vec<usize> = (0..records.lengths().iter().sum()).collect();
+        let mut long = Vec::new();
+        for rows in all.chunks(AT_ONCE) {
+            let rows = records.read(rows)?;
+            let said = parallel::map("reading trajectories", &rows, context.progress, |row| {
+                said_in(row, least)
+            });
+            for said in said {
+                long.extend(said?);
+            }
+        }
+        Ok(long)
+    }
+}
+
+/// What users and tools said in a trajectory, if it is that long.
+fn said_in(row: &Record, least: usize) -> Result<Option<Vec<String>>, DatasetError> {
+    let messages = row.text("messages")?;
+    if messages.chars().count() < least {
+        return Ok(None);
+    }
+    let Ok(Value::Array(messages)) = python_json::parse(messages) else { return Ok(None) };
+    let said: Vec<String> = messages.iter().filter_map(said).collect();
+    let long = said.iter().map(|text| text.chars().count()).sum::<usize>() >= least;
+    Ok((long).then_some(said))
+}
+
+/// The text of a message, if a user or a tool said it.
+fn said(message: &Value) -> Option<String> {
+    let role = message.get("role")?.as_str()?;
+    let text = match message.get("content")? {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(part).collect::<Vec<_>>().join("\n"),
+        _ => return None,
+    };
+    (matches!(role, "user" | "tool") && !text.is_empty()).then_some(text)
+}
+
+fn part(part: &Value) -> Option<&str> {
+    match part {
+        Value::String(text) => Some(text),
+        part if part.get("type")? == "text" => Some(part.get("text")?.as_str().unwrap_or_default()),
+        _ => None,
+    }
+}
+
+/// Cuts what was said into turns.
+struct Cutter<'a> {
+    tokenizer: &'a dyn Tokenizer,
+    /// Ids that texts are written without.
+    special: Vec<u32>,
+}
+
+impl Cutter<'_> {
+    /// All turns; nothing if there is too little for them.
+    fn turns(&self, candidate: &Candidate) -> Result<Option<Vec<Vec<String>>>, TokenizerError> {
+        let mut rest = candidate.said.as_slice();
+        let lengths = (0..candidate.turns)
+            .map(|turn| if turn == 0 { candidate.first_tokens } else { candidate.later_tokens });
+        let mut turns = Vec::new();
+        for length in lengths {
+            let turn = self.turn(&mut rest, length as usize)?;
+            if turn.is_empty() {
+                return Ok(None);
+            }
+            turns.push(turn);
+        }
+        Ok(Some(turns))
+    }
+
+    /// As much as has so many tokens; the last text is cut.
+    fn turn(&self, rest: &mut &[String], tokens: usize) -> Result<Vec<String>, TokenizerError> {
+        let (mut turn, mut left) = (Vec::new(), tokens);
+        while let [next, later @ ..] = *rest {
+            let mut ids = self.tokenizer.encode(next, SpecialTokens::Omit)?;
+            if ids.len() <= left {
+                left -= ids.len();
+                turn.push(next.clone());
+                *rest = later;
+                continue;
+            }
+            if left > 0 {
+                ids.truncate(left);
+                ids.retain(|id| self.special.binary_search(id).is_err());
+                turn.push(self.tokenizer.decode(&ids)?);
+                *rest = later;
+            }
+            break;
+        }
+        Ok(turn)
+    }
+}
+
+/// How many trajectories are read at a time.
+const AT_ONCE: usize = 256;

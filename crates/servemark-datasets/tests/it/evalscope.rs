@@ -1,0 +1,155 @@
+//! Every case in `fixtures/evalscope/bodies`, recorded from the real client.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::Value;
+use servemark_backends::{Backend, WireBackend};
+use servemark_core::{JsonObject, Prompt, Sample, Session};
+use servemark_datasets::{DatasetSpec, Draw, EvalscopeData, EvalscopeName, EvalscopeSpec};
+use servemark_rng::RandomState;
+
+use crate::evalscope_flags::Flags;
+use crate::vllm::{After, read_all};
+use crate::{draw, tokenizer};
+
+#[derive(Deserialize)]
+struct Case {
+    argv: Vec<String>,
+    #[serde(default)]
+    requests: Vec<Request>,
+    after: Option<After>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    body: Value,
+    turn: Option<usize>,
+    pause: Option<f64>,
+    begins: Option<f64>,
+    #[serde(default)]
+    headers: JsonObject,
+}
+
+fn drawn(flags: &Flags, random: &mut RandomState) -> Result<Draw, String> {
+    let spec = flags.dataset().map_err(|error| error.to_string())?;
+    // A data set that has no tokenizer asks nothing of this one.
+    let tokenizer = tokenizer(flags.tokenizer().unwrap_or("gpt2"));
+    draw(&spec, flags.count(), tokenizer, random).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_recorded_request_is_reproduced() {
+    let (mut made, mut refused) = (0, 0);
+    for (name, case) in read_all::<Case>("evalscope/bodies") {
+        let flags = Flags::new(case.argv);
+        let mut random = RandomState::seeded(flags.seed());
+        let found = drawn(&flags, &mut random);
+        if case.error.is_some() {
+            assert!(found.is_err(), "{name}");
+            refused += 1;
+            continue;
+        }
+        let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
+        check(&name, &found.sessions, &case.requests, &flags.wire().build());
+        if let Some(after) = case.after {
+            assert_eq!(After::of(random), after, "{name}");
+        }
+        made += 1;
+    }
+    assert_eq!((made, refused), (71, 8), "a case was added or lost");
+}
+
+fn check(name: &str, sessions: &[Session], expected: &[Request], backend: &WireBackend) {
+    let mut expected = expected.iter();
+    for session in sessions {
+        let mut history = Vec::new();
+        let pauses = session.follow_ups.iter().map(|turn| turn.pause);
+        let pauses = [Duration::ZERO].into_iter().chain(pauses);
+        for ((turn, sample), pause) in session.samples().enumerate().zip(pauses) {
+            let request = expected.next().unwrap_or_else(|| panic!("{name}: too many requests"));
+            assert_eq!(request.turn.unwrap_or(0), turn, "{name}");
+            assert_eq!(Duration::from_secs_f64(request.pause.unwrap_or(0.0)), pause, "{name}");
+            assert_eq!(request.begins, session.begins.map(|begins| begins.as_secs_f64()), "{name}");
+            let headers =
+                sample.headers.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
+            assert_eq!(request.headers, headers.collect(), "{name}");
+            let asked = in_turn(sample, &mut history, session.turns() > 1);
+            let body =
+                backend.encode(&asked).unwrap_or_else(|error| panic!("{name}: {error}")).body;
+            same(name, serde_json::from_slice(&body).unwrap(), request.body.clone());
+        }
+    }
+    assert_eq!(expected.count(), 0, "{name}: too few requests");
+}
+
+/// What a turn of a conversation asks, as the runner puts it.
+fn in_turn(sample: &Sample, history: &mut Vec<JsonObject>, converses: bool) -> Sample {
+    let mut asked = sample.clone();
+    if let Prompt::Messages(messages) = &sample.prompt
+        && converses
+    {
+        history.extend(messages.iter().cloned());
+        asked.prompt = Prompt::Messages(history.clone());
+        history.push(Flags::answer());
+    }
+    asked
+}
+
+/// Two bodies are the same if their keys are, in order, and what they show looks the same.
+fn same(name: &str, mut ours: Value, mut expected: Value) {
+    let shown = [pictures(&mut ours), pictures(&mut expected)];
+    // Objects are equal in any order of their keys; the wire is not.
+    assert_eq!(ours.to_string(), expected.to_string(), "{name}");
+    assert_eq!(shown[0].len(), shown[1].len(), "{name}");
+    for (ours, expected) in shown[0].iter().zip(&shown[1]) {
+        alike(name, ours, expected);
+    }
+}
+
+/// Takes the pictures out of a body.
+fn pictures(value: &mut Value) -> Vec<String> {
+    match value {
+        Value::String(text) if text.starts_with("data:image/") => {
+            let (kind, _) = text.split_once(',').unwrap();
+            let kind = kind.to_owned();
+            vec![std::mem::replace(text, kind)]
+        }
+        Value::Array(items) => items.iter_mut().flat_map(pictures).collect(),
+        Value::Object(parts) => parts.values_mut().flat_map(pictures).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Losses are those of the same encoder; without any, a few pixels of an edge may differ.
+fn alike(name: &str, ours: &str, expected: &str) {
+    if ours.starts_with("data:image/jpeg") {
+        assert_eq!(ours, expected, "{name}");
+        return;
+    }
+    let [ours, expected] = [ours, expected].map(pixels);
+    assert_eq!(ours.dimensions(), expected.dimensions(), "{name}");
+    let differ = ours.pixels().zip(expected.pixels()).filter(|(ours, expected)| ours != expected);
+    let (differ, all) = (differ.count(), ours.pixels().len());
+    assert!(differ * 20 < all, "{name}: {differ} of {all} pixels differ");
+}
+
+fn pixels(uri: &str) -> image::RgbImage {
+    let (_, file) = uri.split_once(',').unwrap();
+    image::load_from_memory(&STANDARD.decode(file).unwrap()).unwrap().into_rgb8()
+}
+
+#[test]
+fn a_plan_holds_every_data_set() {
+    for name in EvalscopeName::ALL {
+        assert_eq!(name.as_str().parse(), Ok(name));
+        let data = EvalscopeData::named(name);
+        assert_eq!(data.name(), name);
+        let spec = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
+        let json = serde_json::to_string(&spec).unwrap();
+        assert_eq!(serde_json::from_str::<DatasetSpec>(&json).unwrap(), spec, "{json}");
+    }
+}

@@ -1,0 +1,190 @@
+//! Specs from evalscope's command line, as far as requests go. The real command line is another
+//! crate's; this one reads only what the recorded cases use.
+
+use std::fs;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+use servemark_backends::{BackendSpec, EvalscopeApi, EvalscopeSpec as Wire};
+use servemark_core::JsonObject;
+use servemark_datasets::{
+    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePromptSpec, EvalscopeSpec, MaxTokens,
+    SpecError,
+};
+
+use crate::fixture;
+
+pub(crate) struct Flags {
+    argv: Vec<String>,
+}
+
+impl Flags {
+    pub(crate) fn new(argv: Vec<String>) -> Self {
+        Self { argv }
+    }
+
+    /// The words behind a flag.
+    fn words(&self, flag: &str) -> &[String] {
+        let Some(at) = self.argv.iter().position(|word| word == flag) else { return &[] };
+        let rest = &self.argv[at + 1..];
+        &rest[..rest.iter().take_while(|word| !word.starts_with("--")).count()]
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.argv.iter().any(|word| word == flag)
+    }
+
+    fn text(&self, flag: &str) -> Option<&str> {
+        self.words(flag).first().map(String::as_str)
+    }
+
+    fn number<T: FromStr<Err: std::fmt::Debug>>(&self, flag: &str) -> Option<T> {
+        self.text(flag).map(|word| word.parse().unwrap())
+    }
+
+    fn json(&self, flag: &str) -> JsonObject {
+        self.text(flag).map(|text| serde_json::from_str(text).unwrap()).unwrap_or_default()
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.number("--seed").unwrap_or_default()
+    }
+
+    pub(crate) fn tokenizer(&self) -> Option<&str> {
+        self.text("--tokenizer-path").map(|path| path.strip_prefix("tokenizers/").unwrap())
+    }
+
+    fn api(&self) -> EvalscopeApi {
+        EvalscopeApi::of(self.text("--api").unwrap_or("openai")).unwrap()
+    }
+
+    /// Requests and warm-up.
+    pub(crate) fn count(&self) -> usize {
+        let all = if self.text("--dataset") == Some("workload_trace") { 0 } else { 1000 };
+        self.number("--number").unwrap_or(all) + self.number("--warmup-num").unwrap_or(0)
+    }
+
+    pub(crate) fn dataset(&self) -> Result<DatasetSpec, SpecError> {
+        let mut spec = EvalscopeSpec::new(self.data()?);
+        let makes_chats = matches!(self.api(), EvalscopeApi::Openai | EvalscopeApi::Custom);
+        spec.chat = self.has("--apply-chat-template") || (makes_chats && !self.has("--url"));
+        spec.tokenize = self.has("--tokenize-prompt");
+        spec.tokenizer = self.has("--tokenizer-path");
+        spec.shortest = self.number("--min-prompt-length").unwrap_or(spec.shortest);
+        spec.longest = self.number("--max-prompt-length").unwrap_or(spec.longest);
+        spec.offset = self.number("--dataset-offset").unwrap_or(0);
+        spec.max_tokens = self.max_tokens();
+        Ok(DatasetSpec::Evalscope(spec))
+    }
+
+    fn max_tokens(&self) -> MaxTokens {
+        let words: Vec<u32> =
+            self.words("--max-tokens").iter().map(|word| word.parse().unwrap()).collect();
+        let tested = !self.has("--no-test-connection");
+        match words[..] {
+            [least, most] => MaxTokens::Between { least, most, tested },
+            [tokens] => MaxTokens::Fixed(tokens),
+            _ => MaxTokens::default(),
+        }
+    }
+
+    fn data(&self) -> Result<EvalscopeData, SpecError> {
+        if let Some(prompt) = self.text("--prompt") {
+            let text = match prompt.strip_prefix('@') {
+                Some(file) => fs::read_to_string(fixture(file)).unwrap(),
+                None => prompt.to_owned(),
+            };
+            return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
+        }
+        let name: EvalscopeName = self.text("--dataset").unwrap_or("openqa").parse()?;
+        let mut arguments = self.json("--dataset-args");
+        if let Some(Value::String(file)) = arguments.get_mut("prefix_file") {
+            *file = fixture(file).to_string_lossy().into_owned();
+        }
+        let mut data = EvalscopeData::named(name).with_arguments(&arguments)?;
+        self.tell(&mut data);
+        Ok(data)
+    }
+
+    /// What has flags of its own.
+    fn tell(&self, data: &mut EvalscopeData) {
+        let path = self.text("--dataset-path").map(fixture);
+        let prefix = self.number("--prefix-length").unwrap_or(0);
+        let most_turns = self.number("--max-turns");
+        let extra = self.json("--extra-args");
+        match data {
+            EvalscopeData::Texts(spec) => spec.path = path,
+            EvalscopeData::Pictured(spec) => spec.path = path,
+            EvalscopeData::Embedding(spec) => spec.path = path,
+            EvalscopeData::Rerank(spec) => spec.path = path,
+            EvalscopeData::Random(spec) => {
+                spec.prefix_tokens = prefix;
+                spec.prefixes = self.number("--prefix-count").unwrap_or(spec.prefixes);
+            }
+            EvalscopeData::RandomVl(spec) => {
+                spec.width = self.number("--image-width").unwrap_or(spec.width);
+                spec.height = self.number("--image-height").unwrap_or(spec.height);
+                spec.images = self.number("--image-num").unwrap_or(spec.images);
+            }
+            EvalscopeData::RandomTurns(spec) => {
+                spec.prefix_tokens = prefix;
+                spec.least_turns = self.number("--min-turns").unwrap_or(spec.least_turns);
+                spec.most_turns = most_turns.unwrap();
+                spec.pool = 4 * self.number("--parallel").unwrap_or(1);
+            }
+            EvalscopeData::RandomEmbedding(spec) => {
+                if let Some(batch) = extra.get("batch_size") {
+                    spec.batch = serde_json::from_value(batch.clone()).unwrap();
+                }
+            }
+            EvalscopeData::RandomRerank(spec) => {
+                if let Some(documents) = extra.get("num_documents") {
+                    spec.documents = documents.as_u64().unwrap() as u32;
+                    spec.length_ratio = extra["document_length_ratio"].as_f64().unwrap();
+                }
+            }
+            EvalscopeData::Turns(spec) => (spec.path, spec.most_turns) = (path, most_turns),
+            EvalscopeData::SweSmith(spec) => {
+                (spec.path, spec.most_turns) = (path, most_turns);
+                spec.least_turns = self.number("--min-turns").unwrap_or(spec.least_turns);
+                spec.trajectories = Some(fixture("evalscope/inputs/trajectories"));
+            }
+            EvalscopeData::Trie(spec) => {
+                (spec.path, spec.most_turns) = (path, most_turns);
+                spec.prefix_tokens = prefix;
+            }
+            EvalscopeData::Workload(spec) => {
+                spec.path = path;
+                spec.own_headers.extend(self.has("--api-key").then(|| "authorization".to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn wire(&self) -> BackendSpec {
+        let mut wire = Wire::new(self.api(), "folder/model");
+        wire.common.stream = !self.has("--no-stream");
+        wire.common.extra_body = self.json("--extra-args");
+        wire.query_template =
+            self.text("--query-template").map(|text| serde_json::from_str(text).unwrap());
+        let sampling = &mut wire.sampling;
+        sampling.min_tokens = self.number("--min-tokens");
+        sampling.frequency_penalty = self.number("--frequency-penalty");
+        sampling.repetition_penalty = self.number("--repetition-penalty");
+        sampling.logprobs = self.has("--logprobs").then_some(true);
+        sampling.choices = self.number("--n-choices");
+        sampling.seed = self.number("--seed");
+        sampling.stop = self.has("--stop").then(|| self.words("--stop").to_vec());
+        sampling.stop_token_ids =
+            self.has("--stop-token-ids").then(|| self.words("--stop-token-ids").to_vec());
+        sampling.temperature = self.number("--temperature").unwrap_or(0.0);
+        sampling.top_p = self.number("--top-p");
+        sampling.top_k = self.number("--top-k");
+        BackendSpec::Evalscope(wire)
+    }
+
+    /// What a server answers every turn with.
+    pub(crate) fn answer() -> JsonObject {
+        serde_json::from_value(json!({"role": "assistant", "content": "ok."})).unwrap()
+    }
+}
