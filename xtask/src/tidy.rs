@@ -64,7 +64,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("png", &["servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
-    ("sha2", &["servemark-hub"]),
+    ("sha2", &["servemark-datasets", "servemark-hub"]),
     ("statrs", &["servemark-metrics"]),
     ("symphonia", &["servemark-datasets"]),
     ("tokenizers", &["servemark-tokenizer"]),

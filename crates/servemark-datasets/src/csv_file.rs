@@ -21,6 +21,7 @@ pub(crate) struct Table<'a> {
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
     cells: &'a StringRecord,
+    line: usize,
 }
 
 impl<'a> Table<'a> {
@@ -37,7 +38,18 @@ impl<'a> Table<'a> {
 
     /// A table without such a line.
     pub(crate) fn without_header(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
-        Ok(Self { path, header: StringRecord::from(columns), reader: reader(path, false)? })
+        let reader = reader(path, false)?;
+        Ok(Self { path, header: StringRecord::from(columns), reader })
+    }
+
+    /// A table whose first line names its columns, whatever they are, and whose cells keep their
+    /// blanks.
+    pub(crate) fn untouched(path: &'a Path, delimiter: u8) -> Result<Self, DatasetError> {
+        let mut builder = ReaderBuilder::new();
+        let reader = builder.flexible(true).delimiter(delimiter).from_path(path);
+        let mut reader = reader.map_err(|error| wrong(path, &error))?;
+        let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
+        Ok(Self { path, header, reader })
     }
 
     /// Hands each row to `take` until it breaks off. An error of its names the line.
@@ -48,7 +60,7 @@ impl<'a> Table<'a> {
         let mut cells = StringRecord::new();
         while self.reader.read_record(&mut cells).map_err(|error| wrong(self.path, &error))? {
             let line = cells.position().map_or(0, |position| position.line() as usize);
-            let taken = self.row(&cells).and_then(|row| take(&row));
+            let taken = self.row(&cells, line).and_then(|row| take(&row));
             if taken.map_err(|reason| malformed(self.path, line, reason))?.is_break() {
                 break;
             }
@@ -56,12 +68,12 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    fn row<'r>(&'r self, cells: &'r StringRecord) -> Result<Row<'r>, String> {
+    fn row<'r>(&'r self, cells: &'r StringRecord, line: usize) -> Result<Row<'r>, String> {
         let (expected, found) = (self.header.len(), cells.len());
         if expected != found {
             return Err(format!("expected {expected} columns, found {found}"));
         }
-        Ok(Row { header: &self.header, cells })
+        Ok(Row { header: &self.header, cells, line })
     }
 }
 
@@ -69,6 +81,16 @@ impl Row<'_> {
     /// A cell's text; none if there is no such column.
     pub(crate) fn text(&self, column: &str) -> Option<&str> {
         self.cells.get(self.header.iter().position(|name| name == column)?)
+    }
+
+    /// Every cell's text with its column's name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.header.iter().zip(self.cells)
+    }
+
+    /// The line in which it is, from one.
+    pub(crate) fn line(&self) -> usize {
+        self.line
     }
 
     /// The text of the cell at a place, from zero.

@@ -26,6 +26,7 @@
 //! ```
 
 mod agentic_trace;
+mod aisbench;
 mod alphabet;
 mod book;
 mod conversations;
@@ -63,6 +64,11 @@ mod vllm;
 mod words;
 
 pub use agentic_trace::AgenticTraceSpec;
+pub use aisbench::{
+    AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
+    AisbenchShownSpec, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec,
+    AisbenchTurns, MediaForm, Saying, ShownLayout, Speaker,
+};
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;

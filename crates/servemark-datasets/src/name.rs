@@ -12,6 +12,8 @@ use crate::{EvalscopeName, SpecError};
 pub enum DatasetName {
     /// Recorded conversations of agents.
     AgenticTrace,
+    /// Data sets of AISBench's.
+    Aisbench,
     /// Azure's traces of requests to language models. Ours.
     AzureTrace,
     /// `BurstGPT`'s traces. Ours.
@@ -95,6 +97,7 @@ impl DatasetName {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AgenticTrace => "agentic-trace",
+            Self::Aisbench => "aisbench",
             Self::AzureTrace => "azure-trace",
             Self::Burstgpt => "burstgpt",
             Self::Custom => "custom",

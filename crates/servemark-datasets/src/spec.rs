@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{
-    AgenticTraceSpec, CustomSpec, DatasetName, Draw, EvalscopeData, EvalscopeSpec, ImageSpec,
-    LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat, RandomSpec,
-    ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData,
-    VllmSpec,
+    AgenticTraceSpec, AisbenchSpec, CustomSpec, DatasetName, Draw, EvalscopeData, EvalscopeSpec,
+    ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat,
+    RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat, TraceSpec,
+    VllmData, VllmSpec,
 };
 
 /// One data set with its knobs.
@@ -19,6 +19,8 @@ use crate::{
 pub enum DatasetSpec {
     /// Recorded conversations of agents.
     AgenticTrace(AgenticTraceSpec),
+    /// A data set as AISBench has it.
+    Aisbench(AisbenchSpec),
     /// Conversations, one JSON object a line.
     Custom(CustomSpec),
     /// Groups of prompts that begin alike.
@@ -61,6 +63,7 @@ impl DatasetSpec {
     pub fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Result<Draw, DatasetError> {
         let draw = match self {
             Self::AgenticTrace(spec) => spec.draw(count, context),
+            Self::Aisbench(spec) => spec.draw(count, context),
             Self::Custom(spec) => spec.draw(count, context),
             Self::GeneratedSharedPrefix(spec) => spec.draw(context),
             Self::LongBenchV2(spec) => spec.draw(count, context),
@@ -84,6 +87,7 @@ impl DatasetSpec {
             Self::AgenticTrace(_)
             | Self::Openai(_)
             | Self::Trace(TraceSpec { format: TraceFormat::Otel, .. }) => true,
+            Self::Aisbench(spec) => spec.is_multi_turn(),
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
             Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
             Self::Evalscope(spec) => spec.is_multi_turn(),
@@ -95,6 +99,7 @@ impl DatasetSpec {
     pub fn is_multi_turn(&self) -> bool {
         match self {
             Self::AgenticTrace(_) => true,
+            Self::Aisbench(spec) => spec.is_multi_turn(),
             Self::GeneratedSharedPrefix(spec) => spec.turns.get() > 1,
             Self::Vllm(spec) => matches!(spec.data, VllmData::Conversations(_)),
             Self::Evalscope(spec) => spec.is_multi_turn(),
@@ -105,6 +110,7 @@ impl DatasetSpec {
     /// Whether to ask for no request is to ask for all there are.
     pub fn zero_means_all(&self) -> bool {
         match self {
+            Self::Aisbench(_) => true,
             Self::Vllm(spec) => spec.is_custom(),
             Self::Evalscope(spec) => spec.data.takes_all(0),
             _ => self.name().zero_means_all(),
@@ -147,6 +153,7 @@ impl DatasetSpec {
             }
             Self::Image(_) => "it draws as many as are asked for",
             Self::Mmmu(_) => "no row has a picture in image_1 that can be read",
+            Self::Aisbench(_) => "no row of the file can be sent",
             Self::Mooncake(_) | Self::Trace(_) | Self::Vllm(_) => "the trace holds none",
             Self::Random(_) => "the file has no prompt that is not empty",
             Self::SpeedBench(spec) => spec.nothing(),
@@ -180,6 +187,7 @@ impl DatasetSpec {
     pub fn has_timestamps(&self) -> bool {
         match self {
             Self::Mooncake(_) | Self::Trace(_) => true,
+            Self::Aisbench(spec) => spec.timed,
             Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
             Self::Evalscope(spec) => matches!(spec.data, EvalscopeData::Workload(_)),
             _ => false,
@@ -195,6 +203,7 @@ impl DatasetSpec {
     pub fn name(&self) -> DatasetName {
         match self {
             Self::AgenticTrace(_) => DatasetName::AgenticTrace,
+            Self::Aisbench(_) => DatasetName::Aisbench,
             Self::Custom(_) => DatasetName::Custom,
             Self::GeneratedSharedPrefix(_) => DatasetName::GeneratedSharedPrefix,
             Self::LongBenchV2(_) => DatasetName::LongBenchV2,

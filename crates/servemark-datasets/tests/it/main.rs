@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod aisbench;
 mod bad_input;
 mod bad_traces;
 mod draws;

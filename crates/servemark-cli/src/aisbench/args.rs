@@ -1,0 +1,177 @@
+//! The flags of `ais_bench`, mirrored in its order, then ours.
+//!
+//! Names, defaults and choices are those of AISBench v3.1; a test holds them against its own list.
+
+mod own;
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Command, CommandFactory, Parser};
+
+pub(super) use self::own::OwnArgs;
+use crate::argparse::LIST;
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::python;
+
+/// Run a performance task of AISBench: its command line and its config files, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "ais_bench",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+#[expect(clippy::option_option, reason = "clap's form of a flag with an optional value")]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
+pub(super) struct AisbenchArgs {
+    /// The configs of models, by their files' names
+    #[arg(long, value_name = "NAMES", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST)]
+    pub(super) models: Option<Vec<String>>,
+    /// The configs of data sets, by their files' names
+    #[arg(long, value_name = "NAMES", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST)]
+    pub(super) datasets: Option<Vec<String>>,
+    /// The config of the summary: default_perf or stable_stage
+    #[arg(long, value_name = "NAME")]
+    pub(super) summarizer: Option<String>,
+    /// Run in one process and log to the terminal: no effect, it is always so here
+    #[arg(long)]
+    pub(super) debug: bool,
+    /// Print where the configs are and stop
+    #[arg(long)]
+    pub(super) search: bool,
+    /// Print what would be run and stop
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// What to do: perf, or perf_viz for the results of a run that is over
+    #[arg(long, value_name = "MODE", default_value = "all",
+          value_parser = PossibleValuesParser::new(MODES))]
+    pub(super) mode: String,
+    /// The folder of a run that is over, by its name; the latest without one
+    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    pub(super) reuse: Option<Option<String>>,
+    /// The folder of all runs; by default outputs/default
+    #[arg(long, value_name = "PATH")]
+    pub(super) work_dir: Option<String>,
+    /// The folder of configs
+    #[arg(long, value_name = "PATH", default_value = "configs")]
+    pub(super) config_dir: String,
+    /// How many tasks run at once: one here, so that none disturbs another
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(super) max_num_workers: i64,
+    /// How many tasks run on a card: no effect on a service
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(super) max_workers_per_gpu: i64,
+    /// How many rows of a data set are sent; by default all
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) num_prompts: Option<i64>,
+    /// How many requests warm up
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(super) num_warmups: i64,
+    /// Look for strange answers: of accuracy alone
+    #[arg(long, overrides_with = "no_response_anomaly")]
+    pub(super) response_anomaly: bool,
+    #[arg(long, hide = true)]
+    pub(super) no_response_anomaly: bool,
+    /// What is kept of them
+    #[arg(long, value_name = "WHICH", value_parser = PossibleValuesParser::new(["all", "anomalies", "none"]))]
+    pub(super) response_anomaly_payload_retention: Option<String>,
+    /// Let every client send one request after the other until --pressure-time is over
+    #[arg(long)]
+    pub(super) pressure: bool,
+    /// For how many seconds that is
+    #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = python::int)]
+    pub(super) pressure_time: i64,
+    /// Ask the server what it guessed of speculative decoding
+    #[arg(long)]
+    pub(super) spec_decode: bool,
+    /// Merge data sets of several files: of accuracy alone
+    #[arg(long)]
+    pub(super) merge_ds: bool,
+    /// Keep how answers were judged: of accuracy alone
+    #[arg(long)]
+    pub(super) dump_eval_details: bool,
+    /// Keep how many answers were found: of accuracy alone
+    #[arg(long)]
+    pub(super) dump_extract_rate: bool,
+    /// A file of questions of one's own: .jsonl or .csv
+    #[arg(long, value_name = "PATH")]
+    pub(super) custom_dataset_path: Option<String>,
+    /// The file that says how many of them are sent, and how long answers are
+    #[arg(long, value_name = "PATH")]
+    pub(super) custom_dataset_meta_path: Option<String>,
+    /// Whether they have choices
+    #[arg(long, value_name = "TYPE", value_parser = PossibleValuesParser::new(["mcq", "qa"]))]
+    pub(super) custom_dataset_data_type: Option<String>,
+    /// How they are asked
+    #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(["gen"]))]
+    pub(super) custom_dataset_infer_method: Option<String>,
+    #[command(flatten)]
+    pub(super) own: OwnArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+    #[command(flatten)]
+    pub(super) shards: ShardArgs,
+    #[command(flatten)]
+    pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) simulator: SimulatorArgs,
+}
+
+impl AisbenchArgs {
+    /// The whole command.
+    pub(super) fn whole_command(program: &str) -> Command {
+        let mut command = Self::command().after_help(NOTES).bin_name(program);
+        command.build();
+        command
+    }
+}
+
+/// A number of rows; the peer takes the word none for all.
+fn count(text: &str) -> Result<i64, String> {
+    if text.eq_ignore_ascii_case("none") { Ok(i64::MAX) } else { python::int(text) }
+}
+
+const MODES: [&str; 8] =
+    ["all", "infer", "eval", "viz", "perf", "perf_viz", "judge", "infer_judge"];
+
+const NOTES: &str = "\
+usage: ais_bench [CONFIG] [OPTIONS]; CONFIG is a file of Python that holds nothing but data, or \
+TOML. Short names are -m for --mode, -r for --reuse, -w for --work-dir and -s for --search.
+
+AISBench's flags may be abbreviated as Python allows it; ours may not. The API key is read from \
+the config, else from OPENAI_API_KEY.
+
+  servemark ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \\
+    --host-ip 10.0.0.7 --host-port 8000 --batch-size 64 --set datasets.config.RequestCount=500";
+
+/// AISBench's flags in its order.
+pub(super) const PEER: [&str; 28] = [
+    "--help",
+    "--models",
+    "--datasets",
+    "--summarizer",
+    "--debug",
+    "--search",
+    "--dry-run",
+    "--mode",
+    "--reuse",
+    "--work-dir",
+    "--config-dir",
+    "--max-num-workers",
+    "--max-workers-per-gpu",
+    "--num-prompts",
+    "--num-warmups",
+    "--response-anomaly",
+    "--no-response-anomaly",
+    "--response-anomaly-payload-retention",
+    "--pressure",
+    "--pressure-time",
+    "--spec-decode",
+    "--merge-ds",
+    "--dump-eval-details",
+    "--dump-extract-rate",
+    "--custom-dataset-path",
+    "--custom-dataset-meta-path",
+    "--custom-dataset-data-type",
+    "--custom-dataset-infer-method",
+];

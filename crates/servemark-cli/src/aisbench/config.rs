@@ -1,0 +1,184 @@
+//! What a command line asks for by files and by names, put together.
+
+use super::args::AisbenchArgs;
+use super::catalog::{self, Kind};
+use super::python::{Dict, Fault, Library, Located, Place, Value, put};
+use super::section::items;
+use super::toml;
+
+/// What is to be run, before anything of it is understood.
+#[derive(Debug, Default)]
+pub(super) struct Config {
+    pub(super) models: Vec<Located>,
+    pub(super) datasets: Vec<Located>,
+    pub(super) summarizer: Option<Located>,
+    pub(super) work_dir: Option<String>,
+    /// What was found under each name, for `--search`.
+    pub(super) found: Vec<Found>,
+}
+
+/// Where a name was found.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) place: String,
+}
+
+impl Config {
+    /// The config of a command line, with what its flags change of it.
+    pub(super) fn of(
+        args: &AisbenchArgs,
+        file: Option<&str>,
+        library: &Library<'_>,
+    ) -> Result<Self, Fault> {
+        let mut config = match file {
+            Some(path) if path.ends_with(".toml") => Self::of_names(toml::read(path, library)?, path)?,
+            Some(path) => Self::of_names(library.file(path)?, path)?,
+            None => Self::default(),
+        };
+        for name in args.models.iter().flatten() {
+            let list = config.find(Kind::Models, name, args, library)?;
+            config.models.extend(list);
+        }
+        for name in args.datasets.iter().flatten() {
+            let list = config.find(Kind::Datasets, name, args, library)?;
+            config.datasets.extend(list);
+        }
+        if let Some(name) = &args.summarizer {
+            config.summarizer = config.find(Kind::Summarizer, name, args, library)?.pop();
+        }
+        config.apply(&args.own.settings(library)?)?;
+        Ok(config)
+    }
+
+    /// What the names of a whole config file stand for.
+    fn of_names(names: Dict, path: &str) -> Result<Self, Fault> {
+        let file = Place { file: path.into(), line: 0 };
+        let mut config = Self::default();
+        for (name, value) in names {
+            match name.as_str() {
+                "models" => config.models = items(&value, "models")?,
+                "datasets" => config.datasets = items(&value, "datasets")?,
+                "summarizer" => config.summarizer = Some(value),
+                "work_dir" => config.work_dir = Some(super::section::text(&value, "work_dir")?),
+                _ => {}
+            }
+        }
+        for (list, name) in [(&config.models, "models"), (&config.datasets, "datasets")] {
+            if list.is_empty() {
+                return Err(file.fault(format!("the config has no {name}")));
+            }
+        }
+        Ok(config)
+    }
+
+    /// What a name stands for: a file of the config folder, or what is built in.
+    fn find(
+        &mut self,
+        kind: Kind,
+        name: &str,
+        args: &AisbenchArgs,
+        library: &Library<'_>,
+    ) -> Result<Vec<Located>, Fault> {
+        let (stem, key) = name.split_once('/').unwrap_or((name, ""));
+        let folder = format!("{}/{}", args.config_dir.trim_end_matches('/'), kind.folder());
+        let file = library.environment.find_below(&folder, &format!("{stem}.py"));
+        let (value, place) = match file {
+            Some(path) => (of_file(kind, key, &path, library)?, path),
+            None => (catalog::find(kind, stem, library)?, format!("built in: {stem}")),
+        };
+        self.found.push(Found { kind, name: name.to_owned(), place });
+        match value {
+            Some(value) if kind == Kind::Summarizer => Ok(vec![value]),
+            Some(value) => items(&value, kind.folder()),
+            None => Err(unknown(kind, stem, &folder, library)?),
+        }
+    }
+
+    /// Changes what flags say of all models and of all data sets.
+    fn apply(&mut self, settings: &[Setting]) -> Result<(), Fault> {
+        for setting in settings {
+            let list = match setting.of {
+                Kind::Models => &self.models,
+                _ => &self.datasets,
+            };
+            for target in list {
+                setting.put_into(target)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a config file says of a kind: the value of its name, or of all names that end so.
+fn of_file(
+    kind: Kind,
+    key: &str,
+    path: &str,
+    library: &Library<'_>,
+) -> Result<Option<Located>, Fault> {
+    let names = library.file(path)?;
+    let end = match kind {
+        Kind::Datasets if key.is_empty() => "_datasets",
+        Kind::Datasets => key,
+        Kind::Models => "models",
+        Kind::Summarizer if key.is_empty() => "summarizer",
+        Kind::Summarizer => key,
+    };
+    let is_asked = |name: &str| match kind {
+        Kind::Datasets => name.ends_with(end),
+        _ => name == end,
+    };
+    let file = Place { file: path.into(), line: 0 };
+    let mut values = names.into_iter().filter(|(name, _)| is_asked(name)).map(|(_, value)| value);
+    let first = values.next().ok_or_else(|| file.fault(format!("the file has no {end}")))?;
+    let mut list = match (&first.value, kind) {
+        (Value::List(_), Kind::Datasets) => items(&first, end)?,
+        _ => return Ok(Some(first)),
+    };
+    for more in values {
+        list.extend(items(&more, end)?);
+    }
+    Ok(Some(Located { value: Value::list(list), place: first.place }))
+}
+
+fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {
+    let place = Place { file: kind.flag().into(), line: 0 };
+    let known = catalog::names(kind, library)?.join(", ");
+    let why = format!("there is no {name}.py below {folder}, and {name} is not built in; built in are {known}");
+    Ok(place.fault(why))
+}
+
+/// What a flag changes: a key, or a key inside a key.
+#[derive(Debug)]
+pub(super) struct Setting {
+    pub(super) of: Kind,
+    pub(super) path: Vec<String>,
+    pub(super) value: Located,
+}
+
+impl Setting {
+    fn put_into(&self, target: &Located) -> Result<(), Fault> {
+        let (last, path) = self.path.split_last().ok_or_else(|| self.value.fault("a key is missing"))?;
+        let mut target = target.clone();
+        for key in path {
+            let Value::Dict(entries) = &target.value else { break };
+            let inner = entries.borrow().iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            let next = match inner {
+                Some(inner) if inner.value != Value::None => inner,
+                _ => {
+                    let new = Located { value: Value::dict(Dict::new()), ..self.value.clone() };
+                    put(&mut entries.borrow_mut(), key.clone(), new.clone());
+                    new
+                }
+            };
+            target = next;
+        }
+        let Value::Dict(entries) = &target.value else {
+            return Err(self.value.fault(format!("{} is no key of a dict", self.path.join("."))));
+        };
+        put(&mut entries.borrow_mut(), last.clone(), self.value.clone());
+        Ok(())
+    }
+}

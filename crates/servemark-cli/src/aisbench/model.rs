@@ -1,0 +1,203 @@
+//! A model of a config: who is asked, how, and how much at once.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use servemark_backends::AisbenchClass;
+use servemark_core::JsonObject;
+use servemark_schedule::{ArrivalSpec, Burstiness, Growth, Ramp, Rate, ScheduleError};
+
+use super::python::{Fault, Located, Place};
+use super::section::{Section, class};
+
+/// A model of a service.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) place: Place,
+    pub(super) abbr: String,
+    pub(super) class: AisbenchClass,
+    pub(super) stream: bool,
+    /// Where its tokenizer is.
+    pub(super) path: Option<String>,
+    /// What requests call it.
+    pub(super) name: Option<String>,
+    pub(super) arrivals: ArrivalSpec,
+    /// The rate alone, by which pressure grows.
+    pub(super) rate: Option<Rate>,
+    pub(super) use_timestamp: bool,
+    pub(super) retry: i64,
+    pub(super) api_key: Option<String>,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) url: Option<String>,
+    pub(super) tls: bool,
+    pub(super) max_out_len: u32,
+    pub(super) batch_size: NonZero<u32>,
+    pub(super) generation: JsonObject,
+}
+
+impl Model {
+    pub(super) fn of(value: &Located) -> Result<Self, Fault> {
+        let mut section = Section::of(value, "a model")?;
+        let model = Self::read(&mut section)?;
+        section.finish()?;
+        Ok(model)
+    }
+
+    fn read(section: &mut Section) -> Result<Self, Fault> {
+        let place = section.place.clone();
+        let attr = section.text("attr")?.unwrap_or_else(|| "service".to_owned());
+        if attr != "service" {
+            let why = format!("models of the attr {attr:?} are not built; only those of a \"service\" are");
+            return Err(place.fault(why));
+        }
+        let kind = section.require("type")?;
+        let (class, forced) = named(&class(&kind)?)
+            .ok_or_else(|| kind.fault(format!("the model class {} is not built", shown(&kind))))?;
+        section.ignore(&IGNORED);
+        refuse_set(section, &["meta_template", "returns_tool_calls"])?;
+        let stream = section.flag("stream")?.unwrap_or_default();
+        let rate = section.number("request_rate", 0.0, FASTEST)?.unwrap_or_default();
+        let traffic = Traffic::of(section.section("traffic_cfg", "traffic_cfg")?)?;
+        let (name, model_name) = (section.word("model")?, section.word("model_name")?);
+        Ok(Self {
+            abbr: section.word("abbr")?.unwrap_or_else(|| class.as_str().to_owned()),
+            class,
+            stream: forced || stream,
+            path: section.word("path")?,
+            name: name.or(model_name),
+            rate: paced(rate),
+            arrivals: traffic.arrivals(rate).map_err(|error| place.fault(error.to_string()))?,
+            use_timestamp: section.flag("use_timestamp")?.unwrap_or_default(),
+            retry: section.whole("retry", 0, 1000)?.unwrap_or(1),
+            api_key: section.word("api_key")?,
+            host: section.word("host_ip")?.unwrap_or_else(|| "localhost".to_owned()),
+            port: section.whole("host_port", 1, 65_535)?.unwrap_or(8080) as u16,
+            url: section.word("url")?,
+            tls: section.flag("enable_ssl")?.unwrap_or_default(),
+            max_out_len: section.whole("max_out_len", 1, u32::MAX.into())?.unwrap_or(512) as u32,
+            batch_size: section
+                .whole("batch_size", 1, MOST_AT_ONCE)?
+                .and_then(|size| NonZero::new(size as u32))
+                .unwrap_or(NonZero::<u32>::MIN),
+            generation: section.object("generation_kwargs")?,
+            place,
+        })
+    }
+
+    /// Where the server is, as its address is written.
+    pub(super) fn base_url(&self) -> Option<String> {
+        let scheme = if self.tls { "https" } else { "http" };
+        let url = self.url.as_deref()?.trim();
+        Some(if url.contains("://") { url.to_owned() } else { format!("{scheme}://{url}") })
+    }
+
+    /// How often each row is sent.
+    pub(super) fn repeats(&self) -> Result<NonZero<u32>, Fault> {
+        let Some(value) = self.generation.get("num_return_sequences") else {
+            return Ok(NonZero::<u32>::MIN);
+        };
+        let number = value.as_u64().and_then(|number| u32::try_from(number).ok()).and_then(NonZero::new);
+        number.ok_or_else(|| self.place.fault("num_return_sequences must be 1 or more"))
+    }
+
+    /// The file that says which adapter answers which row.
+    pub(super) fn adapters(&self) -> Option<PathBuf> {
+        self.generation.get("lora_data_map_file")?.as_str().map(PathBuf::from)
+    }
+}
+
+/// A class by its name, and whether the name says that it streams.
+fn named(class: &str) -> Option<(AisbenchClass, bool)> {
+    Some(match class {
+        "VLLMCustomAPIChat" | "VLLMFunctionCallAPIChat" => (AisbenchClass::VllmChat, false),
+        "VLLMCustomAPIChatStream" | "VllmMultiturnAPIChatStream" => (AisbenchClass::VllmChat, true),
+        "VLLMCustomAPI" => (AisbenchClass::Vllm, false),
+        "VLLMCustomAPIStream" => (AisbenchClass::Vllm, true),
+        "MindieStreamApi" => (AisbenchClass::MindieStream, true),
+        "TritonCustomAPI" => (AisbenchClass::Triton, false),
+        "TritonCustomAPIStream" => (AisbenchClass::Triton, true),
+        "TGICustomAPI" => (AisbenchClass::Tgi, false),
+        "TGICustomAPIStream" => (AisbenchClass::Tgi, true),
+        _ => return None,
+    })
+}
+
+fn shown(kind: &Located) -> String {
+    class(kind).unwrap_or_default()
+}
+
+/// Keys that are not built and must not be set to anything.
+fn refuse_set(section: &mut Section, keys: &[&str]) -> Result<(), Fault> {
+    use super::python::Value;
+    for key in keys {
+        match section.take(key) {
+            None => {}
+            Some(value) if value.value == Value::Bool(false) => {}
+            Some(value) => return Err(value.fault(format!("{key} is not built"))),
+        }
+    }
+    Ok(())
+}
+
+/// What shapes a rate.
+#[derive(Debug)]
+struct Traffic {
+    burstiness: f64,
+    ramp: Option<(Growth, f64, f64)>,
+}
+
+impl Traffic {
+    fn of(section: Option<Section>) -> Result<Self, Fault> {
+        let Some(mut section) = section else { return Ok(Self { burstiness: 1.0, ramp: None }) };
+        let burstiness = section.number("burstiness", 0.0, f64::MAX)?.unwrap_or(1.0);
+        let strategy = section.word("ramp_up_strategy")?;
+        let from = section.number("ramp_up_start_rps", 0.0, FASTEST)?;
+        let to = section.number("ramp_up_end_rps", 0.0, FASTEST)?;
+        let growth = match strategy.as_deref() {
+            None => None,
+            Some("linear") => Some(Growth::Linear),
+            Some("exponential") => Some(Growth::Exponential),
+            Some(other) => {
+                let why = format!("ramp_up_strategy must be linear or exponential, not {other:?}");
+                return Err(section.place.fault(why));
+            }
+        };
+        let ends = growth.map(|growth| Some((growth, from?, to?)));
+        let incomplete = || {
+            section.place.fault("a ramp needs ramp_up_start_rps and ramp_up_end_rps")
+        };
+        let ramp = ends.map(|ends| ends.ok_or_else(incomplete)).transpose()?;
+        section.finish()?;
+        Ok(Self { burstiness, ramp })
+    }
+
+    fn arrivals(&self, rate: f64) -> Result<ArrivalSpec, ScheduleError> {
+        // A shape of nothing is AISBench's word for even gaps.
+        let burstiness = match self.burstiness {
+            0.0 => Burstiness::EVEN,
+            shape => Burstiness::new(shape)?,
+        };
+        match self.ramp {
+            Some((_, _, to)) if to < SLOWEST => Ok(ArrivalSpec::Burst),
+            Some((growth, from, to)) => {
+                let ramp = Ramp::new(growth, Rate::new(from)?, Rate::new(to)?)?;
+                Ok(ArrivalSpec::Ramp { ramp, burstiness })
+            }
+            None => Ok(paced(rate).map_or(ArrivalSpec::Burst, |requests_per_second| {
+                ArrivalSpec::Gamma { requests_per_second, burstiness }
+            })),
+        }
+    }
+}
+
+/// A rate, unless it is so small that AISBench takes it for none.
+fn paced(rate: f64) -> Option<Rate> {
+    Rate::new(rate).ok().filter(|_| rate >= SLOWEST)
+}
+
+const SLOWEST: f64 = 0.001;
+const FASTEST: f64 = 64_000.0;
+const MOST_AT_ONCE: i64 = 100_000;
+/// What is of accuracy or of the peer's own process.
+const IGNORED: [&str; 4] = ["pred_postprocessor", "trust_remote_code", "verbose", "run_cfg"];

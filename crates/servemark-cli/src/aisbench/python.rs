@@ -1,0 +1,91 @@
+//! The peer's config files, read as data.
+//!
+//! They are Python, and the peer runs them. Nothing runs here: a file is read by a small parser for
+//! the part of Python in which data is written down, and whatever else stands in a file is refused
+//! with its file, its line and the line's text. That part is:
+//!
+//! * numbers, strings (raw, of three quotes, side by side), `True`, `False`, `None`;
+//! * lists, tuples (read as lists), `{…}` and `dict(…)` with strings for keys, `*` and `**` in them;
+//! * names that were bound before, items of theirs (`models[0]["abbr"]`), `+ - * / // **` on numbers,
+//!   `+` on strings and lists;
+//! * `name = value`, `name += list`, `name[…] = value`;
+//! * `from x import Y` and `import x`, whose names are classes of which only the name counts;
+//! * `with read_base():` and `from .a import b` under it, which include another file.
+
+mod expression;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod token;
+mod value;
+
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use self::reader::Reader;
+pub(super) use self::value::{Dict, Fault, Located, Place, Value, put};
+use super::catalog;
+use crate::environment::Environment;
+
+/// Where files come from that are read, and that include one another.
+pub(super) struct Library<'a> {
+    pub(super) environment: &'a Environment,
+}
+
+impl Library<'_> {
+    /// What the names of a file stand for.
+    pub(super) fn file(&self, path: &str) -> Result<Dict, Fault> {
+        let file: Rc<str> = path.into();
+        let place = Place { file: Rc::clone(&file), line: 0 };
+        let text = self.environment.read(path);
+        let text = text.map_err(|error| place.fault(format!("cannot be read: {error}")))?;
+        Reader::read(&text, self, vec![file])
+    }
+
+    /// What the names of a text stand for that comes with the program.
+    pub(super) fn built_in(&self, name: &str, text: &str) -> Result<Dict, Fault> {
+        Reader::read(text, self, vec![name.into()])
+    }
+
+    /// What the names of an included module stand for: a file's beside the one that includes it, or
+    /// below the current folder, or one that is built in.
+    fn module(&self, module: &str, trail: &[Rc<str>], place: &Place) -> Result<Dict, Fault> {
+        let path = path_of(module, trail.last().map_or("", |file| file));
+        let file: Rc<str> = path.to_string_lossy().into();
+        if trail.contains(&file) {
+            return Err(place.fault(format!("{file} includes itself")));
+        }
+        match self.environment.read(&file) {
+            Ok(text) => Reader::read(&text, self, [trail, &[file]].concat()),
+            Err(_) if !module.starts_with('.') => {
+                let name = module.rsplit('.').next().unwrap_or_default();
+                let found = catalog::module(name, self)?;
+                found.ok_or_else(|| place.fault(absent(module, &file)))
+            }
+            Err(error) => Err(place.fault(format!("{file} cannot be read: {error}"))),
+        }
+    }
+}
+
+fn absent(module: &str, file: &str) -> String {
+    format!("{module} is not built in, and there is no {file} here")
+}
+
+/// `.a.b` is `a/b.py` beside the file, `..a` is in the folder above it, `a.b` below the current one.
+fn path_of(module: &str, file: &str) -> PathBuf {
+    let name = module.trim_start_matches('.');
+    let dots = module.len() - name.len();
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let mut path = if dots == 0 { PathBuf::new() } else { folder.to_path_buf() };
+    for _ in 1..dots {
+        match path.components().next_back() {
+            Some(Component::Normal(_)) => {
+                path.pop();
+            }
+            _ => path.push(".."),
+        }
+    }
+    path.extend(name.split('.'));
+    path.set_extension("py");
+    path
+}

@@ -1,0 +1,376 @@
+//! A config file, statement by statement.
+
+use std::rc::Rc;
+
+use super::Library;
+use super::expression::position;
+use super::token::{Kind, Token, tokens};
+use super::value::{Dict, Fault, Located, Place, Value, put};
+
+/// Reads one file.
+pub(super) struct Reader<'a> {
+    tokens: Vec<Token>,
+    at: usize,
+    file: Place,
+    lines: Vec<&'a str>,
+    /// What the names stand for, in the order in which they were bound.
+    names: Dict,
+    library: &'a Library<'a>,
+    /// The files whose reading led here, this one last.
+    trail: Vec<Rc<str>>,
+}
+
+impl<'a> Reader<'a> {
+    /// What the names of a file stand for at its end.
+    pub(super) fn read(
+        text: &'a str,
+        library: &'a Library<'a>,
+        trail: Vec<Rc<str>>,
+    ) -> Result<Dict, Fault> {
+        let name = trail.last().cloned().unwrap_or_else(|| "".into());
+        let file = Place { file: name, line: 0 };
+        let (tokens, lines) = (tokens(text, &file)?, text.lines().collect());
+        let mut reader = Self { tokens, at: 0, file, lines, names: Dict::new(), library, trail };
+        while reader.statement()? {}
+        Ok(reader.names)
+    }
+
+    /// Reads one statement. Says whether there was any.
+    fn statement(&mut self) -> Result<bool, Fault> {
+        match self.kind() {
+            Kind::End => return Ok(false),
+            Kind::Line(0) | Kind::Sign(";") => self.advance(),
+            // An empty line may be indented in any way.
+            Kind::Line(_) if matches!(self.next_kind(), Kind::Line(_) | Kind::End) => self.advance(),
+            Kind::Line(_) => {
+                self.advance();
+                return Err(self.refuse("this block is code, not data"));
+            }
+            Kind::Text(_) => self.remark()?,
+            Kind::Name(word) => self.begun_by(&word)?,
+            _ => return Err(self.refuse("this is no statement that a config file may have")),
+        }
+        Ok(true)
+    }
+
+    /// A string alone is a remark.
+    fn remark(&mut self) -> Result<(), Fault> {
+        self.expression()?;
+        self.end_of_line()
+    }
+
+    fn begun_by(&mut self, word: &str) -> Result<(), Fault> {
+        match word {
+            "from" => self.import(false),
+            "import" => self.import_modules(),
+            "with" => self.includes(),
+            _ if KEYWORDS.contains(&word) => Err(self.refuse("this is code, not data")),
+            _ => self.assignment(),
+        }
+    }
+
+    /// `name = value`, `name += value`, `name[0]["key"] = value`.
+    fn assignment(&mut self) -> Result<(), Fault> {
+        let place = self.place();
+        let name = self.name()?;
+        let mut path = Vec::new();
+        while self.take("[") {
+            path.push(self.expression()?);
+            self.expect("]")?;
+        }
+        if self.take("+=") {
+            let old = self.variable(&name);
+            let more = self.expression()?;
+            let Some(Value::List(items)) = old.filter(|_| path.is_empty()).map(|old| old.value)
+            else {
+                return Err(self.refuse_at(&place, "+= is understood for lists alone"));
+            };
+            let Value::List(more) = more.value else {
+                return Err(more.fault("+= takes a list here"));
+            };
+            let more = more.borrow().clone();
+            items.borrow_mut().extend(more);
+            return self.end_of_line();
+        }
+        if !self.take("=") {
+            return Err(self.refuse_at(&place, "this is code, not data"));
+        }
+        let value = self.expression()?;
+        match path.split_last() {
+            None => put(&mut self.names, name, value),
+            Some((last, path)) => self.put_into(&name, path, last, value, &place)?,
+        }
+        self.end_of_line()
+    }
+
+    fn put_into(
+        &mut self,
+        name: &str,
+        path: &[Located],
+        last: &Located,
+        value: Located,
+        place: &Place,
+    ) -> Result<(), Fault> {
+        let unknown = || self.refuse_at(place, &format!("{name} has no value here"));
+        let mut target = self.variable(name).ok_or_else(unknown)?;
+        for key in path {
+            target = super::expression::item(&target, key)?;
+        }
+        match (&target.value, &last.value) {
+            (Value::Dict(entries), Value::Text(key)) => {
+                put(&mut entries.borrow_mut(), key.clone(), value);
+                Ok(())
+            }
+            (Value::List(items), Value::Int(index)) => {
+                let mut items = items.borrow_mut();
+                let place = position(*index, items.len()).map(|index| &mut items[index]);
+                *place.ok_or_else(|| last.fault("there is no such item"))? = value;
+                Ok(())
+            }
+            (target, key) => {
+                let (of, by) = (target.kind(), key.kind());
+                Err(last.fault(format!("{of} has no items by {by}")))
+            }
+        }
+    }
+
+    /// `import a.b as c`: a name of which nothing is known.
+    fn import_modules(&mut self) -> Result<(), Fault> {
+        self.advance();
+        let module = self.module()?;
+        let bound = if self.take_word("as") { self.name()? } else { first_part(&module) };
+        self.bind_name(bound);
+        self.end_of_line()
+    }
+
+    /// `with read_base():` and the imports under it, which include what they name.
+    fn includes(&mut self) -> Result<(), Fault> {
+        let place = self.place();
+        self.advance();
+        let is_read_base = self.take_word("read_base") && self.take("(") && self.take(")");
+        if !is_read_base || !self.take(":") {
+            return Err(self.refuse_at(&place, "of with, only \"with read_base():\" is understood"));
+        }
+        if !matches!(self.kind(), Kind::Line(_)) {
+            return self.import(true);
+        }
+        loop {
+            match (self.kind(), self.next_kind()) {
+                (Kind::Line(_), Kind::Line(_) | Kind::End) => self.advance(),
+                (Kind::Line(0), _) | (Kind::End, _) => return Ok(()),
+                (Kind::Line(_), Kind::Name(word)) if word == "from" => {
+                    self.advance();
+                    self.import(true)?;
+                }
+                _ => {
+                    self.advance();
+                    let why = "only \"from … import …\" may stand under read_base()";
+                    return Err(self.refuse(why));
+                }
+            }
+        }
+    }
+
+    /// `from module import a, b as c`: mere names, or values if the module is included.
+    fn import(&mut self, included: bool) -> Result<(), Fault> {
+        let place = self.place();
+        self.advance();
+        let module = self.module()?;
+        if !self.take_word("import") {
+            return Err(self.refuse("\"import\" is expected here"));
+        }
+        let values = if included { Some(self.included(&module, &place)?) } else { None };
+        if self.take("*") {
+            for (name, value) in values.into_iter().flatten() {
+                put(&mut self.names, name, value);
+            }
+            return self.end_of_line();
+        }
+        let in_brackets = self.take("(");
+        loop {
+            let name = self.name()?;
+            let bound = if self.take_word("as") { self.name()? } else { name.clone() };
+            match &values {
+                None => self.bind_name_to(bound, &name),
+                Some(values) => {
+                    let found = values.iter().find(|(key, _)| *key == name);
+                    let (_, value) = found.ok_or_else(|| {
+                        place.fault(format!("{module} has no {name} to import"))
+                    })?;
+                    put(&mut self.names, bound, value.clone());
+                }
+            }
+            let goes_on = self.take(",");
+            if in_brackets && self.take(")") || !goes_on {
+                return self.end_of_line();
+            }
+        }
+    }
+
+    fn included(&self, module: &str, place: &Place) -> Result<Dict, Fault> {
+        self.library.module(module, &self.trail, place)
+    }
+
+    /// `..a.b`.
+    fn module(&mut self) -> Result<String, Fault> {
+        let mut module = String::new();
+        while self.take(".") {
+            module.push('.');
+        }
+        while let Kind::Name(part) = self.kind() {
+            if part == "import" {
+                break;
+            }
+            self.advance();
+            module.push_str(&part);
+            if !self.take(".") {
+                break;
+            }
+            module.push('.');
+        }
+        if module.is_empty() { Err(self.refuse("a module is expected here")) } else { Ok(module) }
+    }
+
+    fn bind_name(&mut self, name: String) {
+        self.bind_name_to(name.clone(), &name);
+    }
+
+    fn bind_name_to(&mut self, bound: String, name: &str) {
+        let value = Located { value: Value::Name(name.to_owned()), place: self.place() };
+        put(&mut self.names, bound, value);
+    }
+
+    /// What a name stands for; a list or a dict is seen where it is used.
+    pub(super) fn variable(&self, name: &str) -> Option<Located> {
+        let value = self.names.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())?;
+        Some(match value.value {
+            Value::List(_) | Value::Dict(_) => value,
+            _ => value.at(&self.place()),
+        })
+    }
+
+    // The words themselves.
+
+    pub(super) fn kind(&self) -> Kind {
+        self.tokens[self.at].kind.clone()
+    }
+
+    fn next_kind(&self) -> Kind {
+        self.tokens.get(self.at + 1).map_or(Kind::End, |token| token.kind.clone())
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place { line: self.tokens[self.at].line, ..self.file.clone() }
+    }
+
+    pub(super) fn is(&self, sign: &str) -> bool {
+        matches!(&self.tokens[self.at].kind, Kind::Sign(found) if *found == sign)
+    }
+
+    pub(super) fn take(&mut self, sign: &str) -> bool {
+        let found = self.is(sign);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn take_one_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+        let sign = signs.iter().copied().find(|sign| self.is(sign))?;
+        self.advance();
+        Some(sign)
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = matches!(&self.tokens[self.at].kind, Kind::Name(name) if name == word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn name(&mut self) -> Result<String, Fault> {
+        match self.kind() {
+            Kind::Name(name) => {
+                self.advance();
+                Ok(name)
+            }
+            _ => Err(self.refuse("a name is expected here")),
+        }
+    }
+
+    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Fault> {
+        if self.take(sign) { Ok(()) } else { Err(self.refuse(&format!("{sign} is expected here"))) }
+    }
+
+    /// A comma, unless the list ends.
+    pub(super) fn comma_or(&mut self, close: &str) -> Result<(), Fault> {
+        if self.take(",") || self.is(close) {
+            return Ok(());
+        }
+        let is_code = matches!(self.kind(), Kind::Name(word) if KEYWORDS.contains(&word.as_str()));
+        let why = if is_code { "this is code, not data" } else { "a comma is expected here" };
+        Err(self.refuse(why))
+    }
+
+    pub(super) fn skip_to(&mut self, sign: &str) -> Result<(), Fault> {
+        let mut open = 1;
+        while open > 0 {
+            match self.kind() {
+                Kind::Sign("[") => open += 1,
+                Kind::Sign("]") => open -= 1,
+                Kind::End => return Err(self.refuse(&format!("{sign} is missing"))),
+                _ => {}
+            }
+            self.advance();
+        }
+        Ok(())
+    }
+
+    /// Whether a comma stands in the brackets that begin here, and not in brackets inside them; or
+    /// nothing at all does.
+    pub(super) fn holds_comma(&self) -> bool {
+        let mut depth = 0;
+        for (index, token) in self.tokens[self.at..].iter().enumerate() {
+            match token.kind {
+                Kind::Sign("(" | "[" | "{") => depth += 1,
+                Kind::Sign(")") if depth == 1 => return index == 1,
+                Kind::Sign(")" | "]" | "}") => depth -= 1,
+                Kind::Sign(",") if depth == 1 => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    fn end_of_line(&mut self) -> Result<(), Fault> {
+        match self.kind() {
+            Kind::Line(_) | Kind::End | Kind::Sign(";") => Ok(()),
+            _ => Err(self.refuse("the statement goes on with what is not data")),
+        }
+    }
+
+    /// Why the file cannot be read here, with the line that is in the way.
+    pub(super) fn refuse(&self, why: &str) -> Fault {
+        self.refuse_at(&self.place(), why)
+    }
+
+    pub(super) fn refuse_at(&self, place: &Place, why: &str) -> Fault {
+        let line = place.line.checked_sub(1).and_then(|line| self.lines.get(line));
+        let line = line.filter(|_| place.file == self.file.file).map_or("", |line| line.trim());
+        place.fault(if line.is_empty() { why.to_owned() } else { format!("{why}: {line}") })
+    }
+}
+
+fn first_part(module: &str) -> String {
+    module.split('.').next().unwrap_or_default().to_owned()
+}
+
+const KEYWORDS: [&str; 17] = [
+    "and", "assert", "async", "class", "def", "del", "else", "for", "global", "if", "in", "lambda",
+    "or", "raise", "return", "try", "while",
+];

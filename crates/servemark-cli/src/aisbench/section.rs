@@ -1,0 +1,168 @@
+//! A dict of a config file, read key by key: what is left in the end is a key that nobody knows.
+
+use serde_json::{Number, Value as Json};
+use servemark_core::JsonObject;
+
+use super::python::{Dict, Fault, Located, Place, Value};
+
+/// A dict whose keys are taken out one by one.
+pub(super) struct Section {
+    /// Where it stands.
+    pub(super) place: Place,
+    /// What it is, for a person.
+    what: &'static str,
+    left: Dict,
+}
+
+impl Section {
+    pub(super) fn of(value: &Located, what: &'static str) -> Result<Self, Fault> {
+        match &value.value {
+            Value::Dict(entries) => {
+                Ok(Self { place: value.place.clone(), what, left: entries.borrow().clone() })
+            }
+            other => Err(value.fault(format!("{what} must be a dict, not {}", other.kind()))),
+        }
+    }
+
+    /// What stands under a key; `None` is as good as nothing.
+    pub(super) fn take(&mut self, key: &str) -> Option<Located> {
+        let place = self.left.iter().position(|(name, _)| name == key)?;
+        let (_, value) = self.left.remove(place);
+        (value.value != Value::None).then_some(value)
+    }
+
+    /// The same for a key without which nothing goes.
+    pub(super) fn require(&mut self, key: &str) -> Result<Located, Fault> {
+        let missing = || self.place.fault(format!("{} needs the key {key:?}", self.what));
+        let place = self.left.iter().position(|(name, _)| name == key).ok_or_else(missing)?;
+        Ok(self.left.remove(place).1)
+    }
+
+    /// Keys that say nothing about performance.
+    pub(super) fn ignore(&mut self, keys: &[&str]) {
+        self.left.retain(|(name, _)| !keys.contains(&name.as_str()));
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Result<Option<String>, Fault> {
+        self.take(key).map(|value| text(&value, key)).transpose()
+    }
+
+    /// A text that says something.
+    pub(super) fn word(&mut self, key: &str) -> Result<Option<String>, Fault> {
+        Ok(self.text(key)?.filter(|text| !text.is_empty()))
+    }
+
+    pub(super) fn flag(&mut self, key: &str) -> Result<Option<bool>, Fault> {
+        let flag = |value: Located| match value.value {
+            Value::Bool(flag) => Ok(flag),
+            ref other => Err(value.fault(format!("{key} must be True or False, not {}", other.kind()))),
+        };
+        self.take(key).map(flag).transpose()
+    }
+
+    /// A whole number between two others.
+    pub(super) fn whole(&mut self, key: &str, least: i64, most: i64) -> Result<Option<i64>, Fault> {
+        let whole = |value: Located| match value.value {
+            Value::Int(number) if (least..=most).contains(&number) => Ok(number),
+            ref other => {
+                let shown = shown(other);
+                Err(value.fault(format!("{key} must be an int from {least} to {most}, not {shown}")))
+            }
+        };
+        self.take(key).map(whole).transpose()
+    }
+
+    /// A number between two others.
+    pub(super) fn number(&mut self, key: &str, least: f64, most: f64) -> Result<Option<f64>, Fault> {
+        let number = |value: Located| {
+            let number = match value.value {
+                Value::Int(number) => Some(number as f64),
+                Value::Float(number) => Some(number),
+                // An empty text is as good as None to the peer.
+                Value::Text(ref text) if text.is_empty() => return Ok(None),
+                _ => None,
+            };
+            let number = number.filter(|number| (least..=most).contains(number));
+            let shown = shown(&value.value);
+            let why = || format!("{key} must be a number from {least} to {most}, not {shown}");
+            number.map(Some).ok_or_else(|| value.fault(why()))
+        };
+        Ok(self.take(key).map(number).transpose()?.flatten())
+    }
+
+    pub(super) fn section(&mut self, key: &str, what: &'static str) -> Result<Option<Self>, Fault> {
+        self.take(key).map(|value| Self::of(&value, what)).transpose()
+    }
+
+    /// An object that goes into requests as it is.
+    pub(super) fn object(&mut self, key: &str) -> Result<JsonObject, Fault> {
+        let Some(value) = self.take(key) else { return Ok(JsonObject::new()) };
+        match json(&value)? {
+            Json::Object(object) => Ok(object),
+            _ => Err(value.fault(format!("{key} must be a dict, not {}", value.value.kind()))),
+        }
+    }
+
+    /// Refuses what was not taken.
+    pub(super) fn finish(self) -> Result<(), Fault> {
+        match self.left.first() {
+            None => Ok(()),
+            Some((key, value)) => Err(value.fault(format!("{} has no key {key:?}", self.what))),
+        }
+    }
+}
+
+/// The items of a list.
+pub(super) fn items(list: &Located, what: &str) -> Result<Vec<Located>, Fault> {
+    match &list.value {
+        Value::List(items) => Ok(items.borrow().clone()),
+        other => Err(list.fault(format!("{what} must be a list, not {}", other.kind()))),
+    }
+}
+
+pub(super) fn text(value: &Located, key: &str) -> Result<String, Fault> {
+    match &value.value {
+        Value::Text(text) => Ok(text.clone()),
+        other => Err(value.fault(format!("{key} must be a str, not {}", other.kind()))),
+    }
+}
+
+/// The last part of a class's name, however it is given.
+pub(super) fn class(value: &Located) -> Result<String, Fault> {
+    match &value.value {
+        Value::Name(name) | Value::Text(name) => {
+            Ok(name.rsplit('.').next().unwrap_or_default().to_owned())
+        }
+        other => Err(value.fault(format!("type must be a class, not {}", other.kind()))),
+    }
+}
+
+/// A value as JSON has it; classes are none.
+pub(super) fn json(value: &Located) -> Result<Json, Fault> {
+    Ok(match &value.value {
+        Value::None => Json::Null,
+        Value::Bool(flag) => Json::Bool(*flag),
+        Value::Int(number) => (*number).into(),
+        Value::Float(number) => {
+            let number = Number::from_f64(*number).map(Json::Number);
+            number.ok_or_else(|| value.fault("JSON has no such number"))?
+        }
+        Value::Text(text) => text.as_str().into(),
+        Value::List(items) => items.borrow().iter().map(json).collect::<Result<_, _>>()?,
+        Value::Dict(entries) => {
+            let entries = entries.borrow();
+            let pairs = entries.iter().map(|(key, value)| Ok((key.clone(), json(value)?)));
+            Json::Object(pairs.collect::<Result<_, _>>()?)
+        }
+        Value::Name(name) => return Err(value.fault(format!("{name} cannot be sent"))),
+    })
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Text(text) => format!("{text:?}"),
+        other => other.kind().to_owned(),
+    }
+}

@@ -1,0 +1,111 @@
+//! Conversations of several turns: ShareGPT's and MT-Bench's.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use servemark_core::{DatasetError, DrawContext, JsonObject, SpecialTokens};
+
+use super::no_file;
+use super::row::Row;
+use crate::json_array;
+use crate::jsonl::{BadLine, Reader};
+
+/// A file of conversations, and how they are asked.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AisbenchConversations {
+    /// The file: ShareGPT's one JSON array, or MT-Bench's JSON lines.
+    pub path: Option<PathBuf>,
+    /// Whether it is MT-Bench's.
+    pub mt_bench: bool,
+    /// Whether conversations are shuffled.
+    #[serde(default)]
+    pub shuffled: bool,
+    /// How their turns are asked.
+    pub turns: AisbenchTurns,
+}
+
+/// How the turns of a conversation are asked: AISBench's `every`, `last` and `every_with_gt`.
+/// Closed, as they are there.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AisbenchTurns {
+    /// Each of them, behind the answers that the model gave.
+    #[default]
+    Every,
+    /// The last of them, behind the answers of the file.
+    Last,
+    /// Each of them, behind the answers of the file.
+    EveryWithAnswers,
+}
+
+impl AisbenchConversations {
+    /// ShareGPT's conversations, in the order of the file.
+    pub fn sharegpt(path: Option<PathBuf>, turns: AisbenchTurns) -> Self {
+        Self { path, mt_bench: false, shuffled: false, turns }
+    }
+
+    /// MT-Bench's questions.
+    pub fn mt_bench(path: Option<PathBuf>, turns: AisbenchTurns) -> Self {
+        Self { mt_bench: true, ..Self::sharegpt(path, turns) }
+    }
+
+    /// The conversations. Their answers are counted if their lengths matter.
+    pub(super) fn rows(
+        &self,
+        counted: bool,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Row>, DatasetError> {
+        if self.mt_bench {
+            return mt_bench(no_file("mtbench", self.path.as_ref())?);
+        }
+        let path = no_file("sharegpt", self.path.as_ref())?;
+        let mut rows = json_array::read(path, context.progress, |record| Ok(sharegpt(&record)))?;
+        if counted {
+            for row in &mut rows {
+                let last = row.turns.last().map_or("", |(_, answer)| answer.as_str());
+                row.output_tokens = Some(context.tokenizer.count(last, SpecialTokens::Add)?);
+            }
+        }
+        if self.shuffled {
+            context.random.python.shuffle(&mut rows);
+        }
+        Ok(rows)
+    }
+}
+
+/// A conversation that a human opens and that ends with an answer.
+fn sharegpt(record: &Value) -> Option<Row> {
+    let said = record["conversations"].as_array()?;
+    let is_whole = said.len() >= 2 && said.len() % 2 == 0 && said[0]["from"] == "human";
+    let text = |turn: &Value| turn["value"].as_str().unwrap_or_default().to_owned();
+    let turns = said.chunks_exact(2).map(|turn| (text(&turn[0]), text(&turn[1]))).collect();
+    is_whole.then(|| Row { turns, ..Row::default() })
+}
+
+fn mt_bench(path: &Path) -> Result<Vec<Row>, DatasetError> {
+    let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+    Ok(reader.read(|_, record| questions(&record).map(Some))?.rows)
+}
+
+fn questions(record: &JsonObject) -> Result<Row, String> {
+    let questions = texts(record, "prompt")?.ok_or("there is no \"prompt\"")?;
+    let answers = texts(record, "reference")?.filter(|answers| !answers.is_empty());
+    let answers = answers.unwrap_or_else(|| vec![String::new(); questions.len()]);
+    if answers.len() != questions.len() {
+        return Err("\"reference\" has not as many answers as \"prompt\" has questions".to_owned());
+    }
+    Ok(Row { turns: questions.into_iter().zip(answers).collect(), ..Row::default() })
+}
+
+fn texts(record: &JsonObject, key: &str) -> Result<Option<Vec<String>>, String> {
+    match record.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => Ok(None),
+        Some(list) => {
+            let texts = serde_json::from_value(list.clone());
+            texts.map(Some).map_err(|_| format!("{key:?} is no list of texts"))
+        }
+    }
+}

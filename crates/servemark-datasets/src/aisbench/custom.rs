@@ -1,0 +1,177 @@
+//! Questions of one's own, and how many of them are sent.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use servemark_core::{DatasetError, JsonObject};
+use servemark_rng::{NumpyRandom, RandomState};
+
+use super::no_file;
+use super::row::Row;
+use crate::csv_file::Table;
+use crate::jsonl::{BadLine, Reader};
+use crate::text_file;
+
+/// A file of questions: JSON lines, or CSV. A file beside it may say how many are sent and how long
+/// answers are: `NAME.meta.json`.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct AisbenchCustomSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// The file beside it, where it has another name.
+    pub meta: Option<PathBuf>,
+}
+
+impl AisbenchCustomSpec {
+    /// The questions of a file.
+    pub fn new(path: Option<PathBuf>, meta: Option<PathBuf>) -> Self {
+        Self { path, meta }
+    }
+
+    pub(super) fn rows(&self, random: &mut RandomState) -> Result<Vec<Row>, DatasetError> {
+        let path = no_file("custom", self.path.as_ref())?;
+        let rows = read(path)?;
+        match self.meta(path)? {
+            Some((file, meta)) => meta.applied(&file, rows, random),
+            None => Ok(rows),
+        }
+    }
+
+    fn meta(&self, path: &Path) -> Result<Option<(PathBuf, Meta)>, DatasetError> {
+        let beside = PathBuf::from(format!("{}.meta.json", path.display()));
+        let file = match &self.meta {
+            Some(file) => file.clone(),
+            None if fs::exists(&beside).unwrap_or_default() => beside,
+            None => return Ok(None),
+        };
+        let text = text_file::read(&file)?;
+        let meta = serde_json::from_str(&text)
+            .map_err(|error| text_file::malformed(&file, error.line(), error.to_string()))?;
+        Ok(Some((file, meta)))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Row>, DatasetError> {
+    let ending = path.extension().unwrap_or_default();
+    if ending == "jsonl" {
+        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        return Ok(reader.read(|_, record: JsonObject| Row::of_object(record).map(Some))?.rows);
+    }
+    if ending == "csv" {
+        return read_csv(path);
+    }
+    let why = format!("{} is neither .jsonl nor .csv", path.display());
+    Err(DatasetError::Settings(why))
+}
+
+fn read_csv(path: &Path) -> Result<Vec<Row>, DatasetError> {
+    let mut rows = Vec::new();
+    Table::untouched(path, b',')?.read(|cells| {
+        let cells = cells.named().map(|(name, cell)| (name.to_owned(), cell.into()));
+        rows.push(Row::of_object(cells.collect())?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(rows)
+}
+
+/// How many rows are sent, which, and how long their answers are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Meta {
+    #[serde(default)]
+    request_count: usize,
+    #[serde(default)]
+    sampling_mode: Sampling,
+    output_config: Option<OutputLengths>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sampling {
+    #[default]
+    Default,
+    Random,
+    Shuffle,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "method", content = "params", rename_all = "snake_case")]
+enum OutputLengths {
+    Uniform { min_value: u32, max_value: u32 },
+    Percentage { percentage_distribute: Vec<(u32, f64)> },
+}
+
+impl Meta {
+    fn applied(
+        &self,
+        file: &Path,
+        rows: Vec<Row>,
+        random: &mut RandomState,
+    ) -> Result<Vec<Row>, DatasetError> {
+        let mut rows = self.sampled(rows, random);
+        if let Some(output) = &self.output_config {
+            let wrong = |why: &str| DatasetError::Settings(format!("{}: {why}", file.display()));
+            let lengths = output.lengths(rows.len(), &mut random.numpy).ok_or_else(|| {
+                wrong(
+                    "the lengths of answers must be above 0, shares between 0 and 1 and 1 together",
+                )
+            })?;
+            for (row, tokens) in rows.iter_mut().zip(lengths) {
+                row.output_tokens = Some(tokens);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// More rows than there are repeat them.
+    fn sampled(&self, rows: Vec<Row>, random: &mut RandomState) -> Vec<Row> {
+        let count = if self.request_count == 0 { rows.len() } else { self.request_count };
+        let found: Vec<Row> = if count > rows.len() {
+            rows.iter().cycle().take(count).cloned().collect()
+        } else {
+            rows
+        };
+        match self.sampling_mode {
+            Sampling::Default => found.into_iter().take(count).collect(),
+            Sampling::Random => {
+                let sample = random.python.sample(&found, count).unwrap_or_default();
+                sample.into_iter().cloned().collect()
+            }
+            Sampling::Shuffle => {
+                let mut first: Vec<Row> = found.into_iter().take(count).collect();
+                random.python.shuffle(&mut first);
+                first
+            }
+        }
+    }
+}
+
+impl OutputLengths {
+    /// As many lengths as there are rows; none if they cannot be.
+    fn lengths(&self, rows: usize, numpy: &mut NumpyRandom) -> Option<Vec<u32>> {
+        match self {
+            Self::Uniform { min_value, max_value } => {
+                let (low, high) = (i64::from(*min_value), i64::from(*max_value) + 1);
+                let drawn = numpy.randint_vec(low, high, rows).filter(|_| low > 0)?;
+                drawn.into_iter().map(|tokens| u32::try_from(tokens).ok()).collect()
+            }
+            Self::Percentage { percentage_distribute: shares } => {
+                let (last, _) = shares.last()?;
+                let is_share =
+                    |(tokens, share): &(u32, f64)| *tokens > 0 && (0.0..=1.0).contains(share);
+                let whole: f64 = shares.iter().map(|(_, share)| share).sum();
+                if !shares.iter().all(is_share) || (whole - 1.0).abs() > 1e-6 {
+                    return None;
+                }
+                let each = shares.iter().flat_map(|(tokens, share)| {
+                    vec![*tokens; (share * rows as f64).floor() as usize]
+                });
+                Some(each.chain(std::iter::repeat(*last)).take(rows).collect())
+            }
+        }
+    }
+}

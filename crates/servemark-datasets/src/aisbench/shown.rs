@@ -1,0 +1,299 @@
+//! Pictures, videos and recordings with questions about them.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{DatasetError, ErrorKind, JsonObject, Media, Medium, RequestError};
+
+use super::no_file;
+use super::row::Row;
+use crate::csv_file::{self, Table};
+use crate::jsonl::{BadLine, Reader};
+
+/// A file of questions about what is shown or heard.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AisbenchShownSpec {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// How it is laid out.
+    pub layout: ShownLayout,
+    /// How what is shown gets to the server.
+    pub form: MediaForm,
+}
+
+/// How a file of such questions is laid out.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ShownLayout {
+    /// Of one's own: JSON lines with `type`, `path` and `question`.
+    Custom,
+    /// MMStar's table, which holds its pictures.
+    Mmstar,
+    /// TextVQA's JSON lines with `image` and `question`.
+    Textvqa,
+}
+
+/// How what is shown gets to the server. Closed: by name or as it is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaForm {
+    /// By its path, which the server must be able to read.
+    #[default]
+    Path,
+    /// In the request, as base64.
+    Base64,
+}
+
+/// Something that a row shows or lets hear.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    /// `image`, `video` or `audio`.
+    kind: &'static str,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// What stands for it in a request.
+    Text(String),
+    /// A file that a request holds.
+    File(PathBuf),
+}
+
+const KINDS: [&str; 3] = ["image", "video", "audio"];
+
+impl AisbenchShownSpec {
+    /// Questions of a file, with paths.
+    pub fn new(path: Option<PathBuf>, layout: ShownLayout, form: MediaForm) -> Self {
+        Self { path, layout, form }
+    }
+
+    pub(super) fn rows(&self) -> Result<Vec<Row>, DatasetError> {
+        match self.layout {
+            ShownLayout::Custom => self.lines("mm_custom", |record| self.custom(record)),
+            ShownLayout::Textvqa => self.lines("textvqa", |record| self.textvqa(record)),
+            ShownLayout::Mmstar => self.mmstar(no_file("mmstar", self.path.as_ref())?),
+        }
+    }
+
+    fn lines(
+        &self,
+        name: &'static str,
+        row: impl Fn(&JsonObject) -> Result<Row, String>,
+    ) -> Result<Vec<Row>, DatasetError> {
+        let path = no_file(name, self.path.as_ref())?;
+        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        Ok(reader.read(|_, record| row(&record).map(Some))?.rows)
+    }
+
+    fn custom(&self, record: &JsonObject) -> Result<Row, String> {
+        let kind = record.get("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = KINDS
+            .into_iter()
+            .find(|known| *known == kind)
+            .ok_or_else(|| format!("\"type\" must be image, video or audio, not {kind:?}"))?;
+        if kind == "video" && self.form == MediaForm::Base64 {
+            return Err(
+                "videos are not taken apart here; send them by their path (mm_type=\"path\")"
+                    .to_owned(),
+            );
+        }
+        let paths = record.get("path").and_then(Value::as_array).ok_or("\"path\" is no list")?;
+        let shown = paths.iter().filter_map(Value::as_str).map(|path| self.file(kind, path));
+        Ok(Row { shown: shown.collect(), ..Row::of("question", question(record)?) })
+    }
+
+    fn textvqa(&self, record: &JsonObject) -> Result<Row, String> {
+        let path = record.get("image").and_then(Value::as_str).ok_or("there is no \"image\"")?;
+        let shown = vec![self.file("image", path)];
+        Ok(Row { shown, ..Row::of("question", question(record)?) })
+    }
+
+    fn file(&self, kind: &'static str, path: &str) -> Shown {
+        let source = match self.form {
+            MediaForm::Path => Source::Text(path.to_owned()),
+            MediaForm::Base64 => Source::File(path.into()),
+        };
+        Shown { kind, source }
+    }
+
+    /// Rows with a picture. One may have that of another row, by its index.
+    fn mmstar(&self, path: &Path) -> Result<Vec<Row>, DatasetError> {
+        let mut entries: Vec<Entry> = Vec::new();
+        Table::untouched(path, b'\t')?.read(|row| {
+            entries.extend(Entry::of(row)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let pictures: HashMap<String, String> =
+            entries.iter().map(|entry| (entry.index.clone(), entry.picture.clone())).collect();
+        let folder = path.parent().unwrap_or(Path::new("")).join("MMStar_images");
+        let row = |entry: Entry| {
+            let picture = if entry.picture.len() > LONGEST_INDEX {
+                &entry.picture
+            } else {
+                pictures.get(&entry.picture).ok_or_else(|| entry.unknown(path))?
+            };
+            let source = match self.form {
+                MediaForm::Base64 => Source::Text(picture.clone()),
+                MediaForm::Path => Source::Text(kept(&folder, &entry.index, picture)?),
+            };
+            let shown = vec![Shown { kind: "image", source }];
+            Ok(Row { shown, ..Row::of("question", entry.question) })
+        };
+        entries.into_iter().map(row).collect()
+    }
+}
+
+/// A row of MMStar's table.
+struct Entry {
+    line: usize,
+    index: String,
+    question: String,
+    picture: String,
+}
+
+impl Entry {
+    /// A row that has a picture.
+    fn of(row: &csv_file::Row<'_>) -> Result<Option<Self>, String> {
+        let cell = |column: &str| row.text(column).filter(|text| !text.is_empty());
+        let Some(picture) = cell("image") else { return Ok(None) };
+        let index = cell("index").ok_or("there is no index")?;
+        let mut question = String::new();
+        if let Some(hint) = cell("hint") {
+            let _ = writeln!(question, "Hint: {hint}");
+        }
+        question.push_str(cell("question").ok_or("there is no question")?);
+        let letters = ('A'..='Z').map(String::from);
+        let options: Vec<(String, &str)> =
+            letters.filter_map(|letter| Some((letter.clone(), cell(&letter)?))).collect();
+        if !options.is_empty() {
+            question.push_str("Options:\n");
+            for (letter, option) in options {
+                let _ = writeln!(question, "{letter}. {option}");
+            }
+            question.push_str("Please select the correct answer from the options above. \n");
+        }
+        Ok(Some(Self {
+            line: row.line(),
+            index: index.to_owned(),
+            question,
+            picture: picture.to_owned(),
+        }))
+    }
+
+    fn unknown(&self, path: &Path) -> DatasetError {
+        let reason =
+            format!("no row has the index {:?}, whose picture this one shows", self.picture);
+        crate::text_file::malformed(path, self.line, reason)
+    }
+}
+
+/// A picture as a file beside the table, where the peer puts it, too. One that is there stays.
+fn kept(folder: &Path, index: &str, picture: &str) -> Result<String, DatasetError> {
+    let path = folder.join(format!("{index}.jpg"));
+    if !fs::exists(&path).unwrap_or_default() {
+        let file = STANDARD.decode(picture.trim()).map_err(|error| {
+            DatasetError::Settings(format!("the picture of row {index} is not base64: {error}"))
+        })?;
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, file));
+        written.map_err(|error| {
+            let why = format!("{} cannot be written: {error}", path.display());
+            DatasetError::Settings(why)
+        })?;
+    }
+    Ok(path.to_string_lossy().into_owned())
+}
+
+fn question(record: &JsonObject) -> Result<&str, String> {
+    record
+        .get("question")
+        .and_then(Value::as_str)
+        .ok_or_else(|| "there is no \"question\"".to_owned())
+}
+
+/// What a user shows and says of a row, in the order of the row, its text last. What is read when
+/// it is sent has its place in it.
+pub(super) fn content(
+    parts: &JsonObject,
+    row: &Row,
+    fill: impl Fn(&str) -> String,
+) -> Result<(Value, Vec<Medium>), DatasetError> {
+    let (mut content, mut media) = (Vec::new(), Vec::new());
+    for shown in &row.shown {
+        let part = parts.get(shown.kind).ok_or_else(|| {
+            let why =
+                format!("a row has a part of the kind {:?}, which the template lacks", shown.kind);
+            DatasetError::Settings(why)
+        })?;
+        let (part, medium) = shown.placed(part.clone())?;
+        content.push(part);
+        media.extend(medium);
+    }
+    if let Some(mut part) = parts.get("text").cloned() {
+        let text = fill(part["text"].as_str().unwrap_or_default());
+        part["text"] = text.into();
+        content.push(part);
+    }
+    Ok((content.into(), media))
+}
+
+impl Shown {
+    fn placed(&self, mut part: Value) -> Result<(Value, Option<Medium>), DatasetError> {
+        let key = format!("{}_url", self.kind);
+        let template = part[&key]["url"].as_str().or(part[&key].as_str()).unwrap_or_default();
+        let template = template.to_owned();
+        let place = format!("{{{}}}", self.kind);
+        let is_object = part[&key].is_object();
+        let url = match &self.source {
+            Source::Text(text) => template.replace(&place, text),
+            Source::File(path) if self.kind != "audio" && is_object => {
+                part[&key] = json!({});
+                let file = Encoded { path: path.clone(), template, place };
+                return Ok((part, Some(Medium::image(file))));
+            }
+            Source::File(path) => {
+                let encoded = encoded(path).map_err(DatasetError::Settings)?;
+                template.replace(&place, &encoded)
+            }
+        };
+        if is_object {
+            part[&key]["url"] = url.into()
+        } else {
+            part[&key] = url.into()
+        }
+        Ok((part, None))
+    }
+}
+
+/// A file that is read when its request is prepared, and put into a URL.
+#[derive(Debug)]
+struct Encoded {
+    path: PathBuf,
+    template: String,
+    place: String,
+}
+
+impl Media for Encoded {
+    fn uri(&self) -> Result<String, RequestError> {
+        let encoded =
+            encoded(&self.path).map_err(|why| RequestError::new(ErrorKind::Encode, why))?;
+        Ok(self.template.replace(&self.place, &encoded))
+    }
+}
+
+fn encoded(path: &Path) -> Result<String, String> {
+    let file = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(STANDARD.encode(file))
+}
+
+/// What is longer is a picture.
+const LONGEST_INDEX: usize = 64;
