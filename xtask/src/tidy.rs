@@ -81,6 +81,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-runner",
         ],
     ),
+    ("toml", &["servemark-cli"]),
     ("unicode-width", &["servemark-report"]),
     ("yaml-rust2", &["servemark-cli"]),
 ];

@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::aisbench::{self, Tasks};
 use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -23,6 +24,8 @@ use crate::{Parsed, evalscope, sglang, vllm};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Invocation {
+    /// Performance tasks of AISBench.
+    Aisbench(Box<Tasks>),
     /// A serving benchmark.
     Bench(Box<Parsed>),
     /// What changed from one result to another.
@@ -72,6 +75,7 @@ pub fn parse(
         "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
         "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
         "--version" => Err(UsageError::help(VERSION)),
+        "ais_bench" => aisbench::command(args, environment),
         "bench-embedding" => {
             let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
             Ok(Invocation::Sweep(Box::new(sweep)))
@@ -187,7 +191,7 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 const PROGRAM: &str = "servemark";
 
 /// What the door will lead to.
-const NOT_BUILT: [&str; 3] = ["ais_bench", "bench-offline", "rerun"];
+const NOT_BUILT: [&str; 2] = ["bench-offline", "rerun"];
 
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
@@ -208,6 +212,7 @@ Commands:
   python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
                                           a text cut into prompts, same command line
   evalscope perf ...                      evalscope's serving benchmark, same command line
+  ais_bench ... -m perf                   AISBench's performance mode, same command line
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another
@@ -218,7 +223,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: ais_bench, sglang.bench_offline_throughput, rerun.
+Not built yet: sglang.bench_offline_throughput, rerun.
 
 Options:
   -h, --help     Print this

@@ -118,6 +118,43 @@ impl Environment {
         }
     }
 
+    /// The first file of a name in a folder or below it; the case of letters does not matter.
+    pub(crate) fn find_below(&self, folder: &str, name: &str) -> Option<String> {
+        let is_it = |path: &Path| {
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            file.eq_ignore_ascii_case(name)
+        };
+        let found = match &self.files {
+            Files::Given(files) => files
+                .keys()
+                .filter(|path| path.starts_with(folder))
+                .find(|path| is_it(path))
+                .cloned(),
+            Files::OfThisMachine => {
+                files_below(Path::new(folder)).into_iter().find(|path| is_it(path))
+            }
+        };
+        found.map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// The names of what is in a folder, in their order.
+    pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> = match &self.files {
+            Files::Given(files) => {
+                let inside = files.keys().filter_map(|path| path.strip_prefix(folder).ok());
+                let first = inside.filter_map(|path| path.components().next());
+                first.map(|name| name.as_os_str().to_string_lossy().into_owned()).collect()
+            }
+            Files::OfThisMachine => {
+                let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+                entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+            }
+        };
+        names.sort();
+        names.dedup();
+        names
+    }
+
     pub(crate) fn now(&self) -> LocalTime {
         self.now
     }
@@ -196,6 +233,17 @@ impl LocalTime {
             utc_offset_s: local.offset().seconds(),
         }
     }
+}
+
+/// All files of a folder and of those in it, each folder's own first.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.into_iter().partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| files_below(folder)));
+    files
 }
 
 /// Names only: values may be keys.

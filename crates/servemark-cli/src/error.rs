@@ -19,6 +19,14 @@ pub enum CliError {
         /// The flags, in the peer's order.
         matches: String,
     },
+    /// A config file that is not what it should be.
+    #[error("{place}: {why}")]
+    Config {
+        /// The file and the line.
+        place: String,
+        /// What is wrong there, and what would do.
+        why: String,
+    },
     /// Two flags of which only one may be given.
     #[error("argument {flag}: not allowed with argument {other}")]
     Conflict {

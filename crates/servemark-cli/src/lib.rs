@@ -9,6 +9,7 @@
 //! [`from_process`](Environment::from_process).
 
 mod address;
+pub mod aisbench;
 mod argparse;
 mod compare;
 pub mod door;

@@ -97,6 +97,7 @@ impl Mirror {
                 (Some("store_true" | "boolean_optional"), _) => Arity::Switch,
                 (_, Some("+")) => Arity::Some,
                 (_, Some("*")) => Arity::Any,
+                (_, Some("?")) => Arity::Optional,
                 _ => Arity::One,
             };
             let ours = grammar.peer.iter().find(|ours| ours.name == flag["name"]).unwrap();

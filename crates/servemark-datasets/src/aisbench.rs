@@ -30,6 +30,7 @@ use crate::{DatasetName, Draw, Summary, text_file};
 
 /// A data set of AISBench's, and what is made of its rows.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 #[non_exhaustive]
 pub struct AisbenchSpec {
     /// Where rows come from.
@@ -159,14 +160,10 @@ impl AisbenchSpec {
     fn session(&self, row: &Row, context: &DrawContext<'_>) -> Result<Session, DatasetError> {
         let own = row.output_tokens.filter(|tokens| self.own_lengths && *tokens > 0);
         let output = own.unwrap_or(self.output_tokens);
-        let mut session = match &self.data {
-            AisbenchData::Conversations(spec) => {
-                self.template.conversation(row, spec.turns, output)
-            }
-            _ => {
-                let answer = self.answer.as_deref();
-                self.template.sample(row, answer, self.messages, output)?.into()
-            }
+        let mut session = if let AisbenchData::Conversations(spec) = &self.data {
+            self.template.conversation(row, spec.turns, output)
+        } else {
+            self.template.sample(row, self.answer.as_deref(), self.messages, output)?.into()
         };
         session.begins = row.begins.filter(|_| self.timed);
         for sample in session.samples_mut() {
@@ -182,13 +179,12 @@ impl AisbenchSpec {
         drawn: Option<u32>,
         context: &DrawContext<'_>,
     ) -> Result<(), DatasetError> {
-        let tokens = match drawn {
-            Some(tokens) => tokens,
-            None if self.counted => {
-                let text = template::spoken(&sample.prompt);
-                context.tokenizer.count(&text, SpecialTokens::Omit)?
-            }
-            None => 0,
+        let tokens = if let Some(tokens) = drawn {
+            tokens
+        } else if self.counted {
+            context.tokenizer.count(&template::spoken(&sample.prompt), SpecialTokens::Omit)?
+        } else {
+            0
         };
         (sample.prompt_tokens, sample.text_tokens) = (tokens, tokens);
         Ok(())

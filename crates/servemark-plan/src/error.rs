@@ -12,6 +12,9 @@ pub enum PlanError {
     /// Nothing would be sent.
     #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]
     NoRequests,
+    /// Sessions that come again and again, for ever.
+    #[error("sessions that come in rounds need an end; say how long the load lasts")]
+    Endless,
     /// Conversations for a route that takes text.
     #[error(
         "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \

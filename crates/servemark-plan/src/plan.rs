@@ -146,6 +146,9 @@ impl BenchPlan {
         if self.load.arrivals.is_trace() && !dataset.has_timestamps() {
             return Err(PlanError::NoTimestamps { dataset: name });
         }
+        if self.load.in_rounds && self.load.lasts.is_none() {
+            return Err(PlanError::Endless);
+        }
         self.check_precision()?;
         self.check_grouping()?;
         if let Some(form) = dataset.pictured() {

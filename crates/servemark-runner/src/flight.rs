@@ -54,7 +54,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     /// A whole session: each turn follows the answer before it. Says how each that was sent ended.
     pub(crate) async fn fly(self: Rc<Self>, departure: Departure<Prepared<T>>) -> Vec<Outcome> {
         let Departure { index, due, pass: _pass, granted, call } = departure;
-        let session = &self.sessions[index];
+        let session = &self.sessions[index % self.sessions.len()];
         let mut conversation = Conversation::of(session, self.orders.sessions);
         let phase = self.orders.phase_of(index, self.phase);
         let recorder = Recorder::new(index, phase, &session.first, due);

@@ -26,6 +26,13 @@ pub struct LoadSpec {
         with = "servemark_core::seconds::optional"
     )]
     pub lasts: Option<Duration>,
+    /// Whether the first session follows the last, again and again, until that is over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_rounds: bool,
+    /// How many places more there are each second for what may be in flight, from one on and up to
+    /// the limit; all at once where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<Rate>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
     /// How many of the sessions are sent and not measured.
@@ -61,6 +68,8 @@ impl LoadSpec {
             max_concurrency: None,
             in_waves: false,
             lasts: None,
+            in_rounds: false,
+            opening: None,
             warmup: WarmupSpec::default(),
             lead_in: LeadInSpec::default(),
             probes: None,

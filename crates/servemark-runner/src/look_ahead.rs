@@ -47,16 +47,18 @@ struct Shelf<C> {
 }
 
 impl<T: Transport> LookAhead<T> {
-    /// For a part of the sessions. What `most` allows is allowed to all parts together.
+    /// For a part of `total` openings, which are those of the sessions, again and again if there are
+    /// more. What `most` allows is allowed to all parts together.
     pub(crate) fn new(
         transport: Arc<T>,
         sessions: Arc<[Session]>,
+        total: usize,
         share: Share,
         most: LookAheadSpec,
     ) -> Self {
         let most =
             LookAheadSpec { calls: share.of_bound(most.calls), bytes: share.of_bound(most.bytes) };
-        let to_begin = share.indices(sessions.len());
+        let to_begin = share.indices(total);
         let (calls, bytes) = (VecDeque::new(), 0);
         let shelf = Mutex::new(Shelf { calls, bytes, to_begin, busy: false, closed: false });
         Self { shop: Arc::new(Shop { transport, sessions, most, shelf, made: Notify::new() }) }
@@ -127,7 +129,7 @@ impl<T: Transport> Shop<T> {
         let mut shelf = self.shelf();
         shelf.busy = self.wants(&shelf, 1);
         let index = if shelf.busy { shelf.to_begin.next() } else { None };
-        index.map(|index| &self.sessions[index])
+        index.map(|index| &self.sessions[index % self.sessions.len()])
     }
 
     fn put(&self, call: Prepared<T>) {

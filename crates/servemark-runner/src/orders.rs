@@ -15,6 +15,8 @@ use crate::{LoadSpec, LookAheadSpec, Observer, StopSignal};
 pub(crate) struct Orders {
     pub(crate) gate: Gate,
     pub(crate) look_ahead: LookAheadSpec,
+    /// Whether the first session follows the last.
+    pub(crate) in_rounds: bool,
     pub(crate) sessions: SessionRules,
     pub(crate) deadline: Deadline,
     lead_in: usize,
@@ -27,6 +29,7 @@ impl Orders {
         Self {
             gate: Gate::new(load),
             look_ahead: load.look_ahead,
+            in_rounds: load.in_rounds,
             sessions: SessionRules::of(&load.sessions),
             deadline: Deadline::of(load.lasts),
             lead_in: load.lead_in.in_stream(),

@@ -1,5 +1,6 @@
 //! The loop that sends.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use crate::airborne::Airborne;
 use crate::alarm::Alarm;
 use crate::cost::{RunMeter, ThreadMeter};
 use crate::flight::{Departure, Flight, Outcome};
-use crate::gate::Pass;
+use crate::gate::{Pass, Shut};
 use crate::look_ahead::LookAhead;
 use crate::orders::Orders;
 use crate::pace::Pace;
@@ -178,12 +179,35 @@ impl<P: Pacer> Runner<P> {
         start: Start<'_>,
     ) -> io::Result<Sent> {
         let (transport, sessions) = (Arc::clone(work.transport), Arc::clone(work.sessions));
-        let calls = LookAhead::new(transport, sessions, work.share, self.orders.look_ahead);
+        let (share, most) = (work.share, self.orders.look_ahead);
+        let calls = LookAhead::new(transport, sessions, self.total(phase, &work), share, most);
+        let is_leading = share.shard() == 0 && phase == Phase::Measure;
+        let shut = if is_leading { self.orders.gate.shut() } else { None };
         calls.full().await;
         let start = start.agree(self.clock()).await?;
         let (since, thread) = (RunMeter::start(self.clock()), ThreadMeter::start());
-        let outcomes = self.depart(phase, &work, &calls, start).await;
+        let outcomes = tokio::select! {
+            biased;
+            never = self.admit(shut, start) => match never {},
+            outcomes = self.depart(phase, &work, &calls, start) => outcomes,
+        };
         Ok(Sent { outcomes, cost: thread.stop(), start, since })
+    }
+
+    /// Opens the places of the gate that are shut, one by one.
+    async fn admit(&self, shut: Option<Shut>, start: Stamp) -> Infallible {
+        for (shut, offset) in shut.iter().flat_map(|shut| shut.offsets().map(move |at| (shut, at)))
+        {
+            self.alarm.until(start + offset).await;
+            shut.open_one();
+        }
+        std::future::pending().await
+    }
+
+    /// How many sessions there are to open; without an end if they come in rounds.
+    fn total<T>(&self, phase: Phase, work: &Work<'_, T>) -> usize {
+        let is_endless = self.orders.in_rounds && phase == Phase::Measure;
+        if is_endless { ENDLESS } else { work.sessions.len() }
     }
 
     /// Lets each session go when it is due, or by the transport's head start before. The gate is
@@ -204,7 +228,10 @@ impl<P: Pacer> Runner<P> {
         let mut over = pin!(self.over(phase));
         let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
         let head_start = work.transport.head_start();
-        for (index, offset) in share.of_all(schedule.iter()) {
+        // Who comes again is due when the last one was.
+        let more = self.total(phase, work).saturating_sub(schedule.len());
+        let again = std::iter::repeat_n(schedule.span(), more);
+        for (index, offset) in share.of_all(schedule.iter().chain(again)) {
             let due = start + offset;
             let wake = pace.wake(due) - head_start;
             let Some(pass) = self.pass(wake, over.as_mut()).await else { break };
@@ -253,3 +280,6 @@ impl<P: Pacer> Runner<P> {
         }
     }
 }
+
+/// More sessions than any run opens.
+const ENDLESS: usize = usize::MAX >> 1;

@@ -18,6 +18,7 @@ use crate::screen::{self, Screen};
 /// Does what was asked for and says how it went.
 pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
     let done = match invocation {
+        Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => dry(&parsed),

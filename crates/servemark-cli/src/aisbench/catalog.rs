@@ -38,7 +38,11 @@ impl Kind {
 }
 
 /// What is built in under a name.
-pub(super) fn find(kind: Kind, name: &str, library: &Library<'_>) -> Result<Option<Located>, Fault> {
+pub(super) fn find(
+    kind: Kind,
+    name: &str,
+    library: &Library<'_>,
+) -> Result<Option<Located>, Fault> {
     let names = all(kind, library)?;
     Ok(names.into_iter().find(|(known, _)| known == name).map(|(_, value)| value))
 }

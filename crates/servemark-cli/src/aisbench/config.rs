@@ -1,5 +1,7 @@
 //! What a command line asks for by files and by names, put together.
 
+use std::path::Path;
+
 use super::args::AisbenchArgs;
 use super::catalog::{self, Kind};
 use super::python::{Dict, Fault, Library, Located, Place, Value, put};
@@ -33,7 +35,9 @@ impl Config {
         library: &Library<'_>,
     ) -> Result<Self, Fault> {
         let mut config = match file {
-            Some(path) if path.ends_with(".toml") => Self::of_names(toml::read(path, library)?, path)?,
+            Some(path) if Path::new(path).extension() == Some("toml".as_ref()) => {
+                Self::of_names(toml::read(path, library)?, path)?
+            }
             Some(path) => Self::of_names(library.file(path)?, path)?,
             None => Self::default(),
         };
@@ -120,11 +124,10 @@ fn of_file(
 ) -> Result<Option<Located>, Fault> {
     let names = library.file(path)?;
     let end = match kind {
-        Kind::Datasets if key.is_empty() => "_datasets",
-        Kind::Datasets => key,
         Kind::Models => "models",
+        Kind::Datasets if key.is_empty() => "_datasets",
         Kind::Summarizer if key.is_empty() => "summarizer",
-        Kind::Summarizer => key,
+        Kind::Datasets | Kind::Summarizer => key,
     };
     let is_asked = |name: &str| match kind {
         Kind::Datasets => name.ends_with(end),
@@ -146,7 +149,9 @@ fn of_file(
 fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {
     let place = Place { file: kind.flag().into(), line: 0 };
     let known = catalog::names(kind, library)?.join(", ");
-    let why = format!("there is no {name}.py below {folder}, and {name} is not built in; built in are {known}");
+    let why = format!(
+        "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}"
+    );
     Ok(place.fault(why))
 }
 
@@ -160,11 +165,16 @@ pub(super) struct Setting {
 
 impl Setting {
     fn put_into(&self, target: &Located) -> Result<(), Fault> {
-        let (last, path) = self.path.split_last().ok_or_else(|| self.value.fault("a key is missing"))?;
+        let (last, path) =
+            self.path.split_last().ok_or_else(|| self.value.fault("a key is missing"))?;
         let mut target = target.clone();
         for key in path {
             let Value::Dict(entries) = &target.value else { break };
-            let inner = entries.borrow().iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            let inner = entries
+                .borrow()
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, value)| value.clone());
             let next = match inner {
                 Some(inner) if inner.value != Value::None => inner,
                 _ => {

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value as Json;
 use servemark_core::JsonObject;
 use servemark_datasets::{
     AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
     AisbenchShownSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec, AisbenchTurns,
     MediaForm, Saying, ShownLayout, Speaker,
 };
-use serde_json::Value as Json;
 
 use super::python::{Fault, Located, Place, Value};
-use super::section::{Section, class, items, json, text};
+use super::section::{Section, class, items, json, text, whole};
 
 /// A data set and what is made of its rows.
 #[derive(Clone, Debug)]
@@ -94,7 +94,8 @@ pub(super) fn of_file(
     let has_answer = columns.iter().any(|column| column == "answer");
     let answer = has_answer.then(|| "answer".to_owned());
     let text = if is_choice.unwrap_or(options.len() > 1) {
-        let options: String = options.iter().map(|letter| format!("\n{letter}. {{{letter}}}")).collect();
+        let lines = options.iter().map(|letter| format!("\n{letter}. {{{letter}}}"));
+        let options = lines.collect::<Vec<_>>().concat();
         format!("Question: {{question}}{options}\nAnswer: {{answer}}")
     } else if has_answer {
         "Question: {question}\nAnswer: {answer}".to_owned()
@@ -166,7 +167,9 @@ fn form(value: Option<Located>, words: [&str; 2]) -> Result<MediaForm, Fault> {
     match words.iter().position(|known| *known == word) {
         Some(0) => Ok(MediaForm::Path),
         Some(_) => Ok(MediaForm::Base64),
-        None => Err(value.fault(format!("{} or {} is expected here, not {word:?}", words[0], words[1]))),
+        None => {
+            Err(value.fault(format!("{} or {} is expected here, not {word:?}", words[0], words[1])))
+        }
     }
 }
 
@@ -175,7 +178,7 @@ fn trace(path: Option<PathBuf>, section: &mut Section) -> Result<AisbenchTraceSp
     spec.path = path;
     spec.corpus = section.word("corpus_path")?.map(PathBuf::from);
     spec.prompts = section.word("generated_prompts_path")?.map(PathBuf::from);
-    spec.seed = section.whole("random_seed", 0, i64::MAX)?.map(i64::unsigned_abs);
+    spec.seed = section.whole("random_seed", 0, i64::MAX)?;
     spec.from_first = section.flag("fixed_schedule_auto_offset")?.unwrap_or_default();
     let earliest = section.number("fixed_schedule_start_offset", f64::MIN, f64::MAX)?;
     spec.earliest_ms = earliest.unwrap_or_default();
@@ -192,7 +195,7 @@ fn synthetic(config: &Located) -> Result<AisbenchData, Fault> {
     let mut section = Section::of(config, "the config of synthetic prompts")?;
     let kind = section.require("Type")?;
     let word = text(&kind, "Type")?.to_lowercase();
-    let rows = section.require("RequestCount").and_then(|value| whole(&value, "RequestCount", 1))?;
+    let rows = section.require("RequestCount").and_then(|value| count(&value, "RequestCount"))?;
     section.ignore(&["TrustRemoteCode", "ModelPath"]);
     let texts = section.section("StringConfig", "StringConfig")?;
     let ids = section.section("TokenIdConfig", "TokenIdConfig")?;
@@ -209,10 +212,10 @@ fn synthetic(config: &Located) -> Result<AisbenchData, Fault> {
         }
         "tokenid" => {
             let mut ids = ids.ok_or_else(|| missing("TokenIdConfig"))?;
-            let size = ids.require("RequestSize").and_then(|value| whole(&value, "RequestSize", 1))?;
+            let size = ids.require("RequestSize").and_then(|value| count(&value, "RequestSize"))?;
             let prefix = ids.whole("PrefixLen", 0, size.into())?.unwrap_or_default();
-            let mut spec = AisbenchIdsSpec::new(rows, size, prefix as u32);
-            spec.vocabulary = ids.whole("VocabSize", 1, u32::MAX.into())?.map(|size| size as u32);
+            let mut spec = AisbenchIdsSpec::new(rows, size, prefix);
+            spec.vocabulary = ids.whole("VocabSize", 1, u32::MAX.into())?;
             ids.finish()?;
             Ok(AisbenchData::SyntheticIds(spec))
         }
@@ -226,9 +229,8 @@ fn lengths(value: &Located) -> Result<AisbenchLengths, Fault> {
     let params = section.require("Params")?;
     section.finish()?;
     let mut params = Section::of(&params, "the Params of a distribution")?;
-    let bound = |params: &mut Section, key: &str| {
-        params.require(key).and_then(|value| whole(&value, key, 1))
-    };
+    let bound =
+        |params: &mut Section, key: &str| params.require(key).and_then(|value| count(&value, key));
     let (min, max) = (bound(&mut params, "MinValue")?, bound(&mut params, "MaxValue")?);
     if min > max {
         return Err(params.place.fault(format!("MinValue {min} is above MaxValue {max}")));
@@ -256,11 +258,8 @@ fn lengths(value: &Located) -> Result<AisbenchLengths, Fault> {
 }
 
 /// A number of tokens or of rows.
-fn whole(value: &Located, key: &str, least: i64) -> Result<u32, Fault> {
-    match value.value {
-        Value::Int(number) if (least..=1 << 20).contains(&number) => Ok(number as u32),
-        _ => Err(value.fault(format!("{key} must be an int from {least} to {}", 1 << 20))),
-    }
+fn count(value: &Located, key: &str) -> Result<u32, Fault> {
+    whole(value, key, 1, 1 << 20)
 }
 
 const LARGEST: f64 = 3.0e38;
@@ -299,7 +298,8 @@ fn range(value: &Located) -> Result<(usize, Option<usize>), Fault> {
     let inner = slice.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let ends = inner.and_then(|inner| inner.split_once(':'));
     let number = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
-    let read = ends.and_then(|(from, until)| Some((number(from.trim()).ok()?, number(until.trim()).ok()?)));
+    let read = ends
+        .and_then(|(from, until)| Some((number(from.trim()).ok()?, number(until.trim()).ok()?)));
     let (from, until) =
         read.ok_or_else(|| value.fault(format!("test_range must be like [10:20], not {slice:?}")))?;
     Ok((from.unwrap_or_default(), until))
@@ -344,7 +344,10 @@ fn turns(mode: &Located) -> Result<AisbenchTurns, Fault> {
         "every" => Ok(AisbenchTurns::Every),
         "last" => Ok(AisbenchTurns::Last),
         "every_with_gt" => Ok(AisbenchTurns::EveryWithAnswers),
-        other => Err(mode.fault(format!("infer_mode must be every, last or every_with_gt, not {other:?}"))),
+        other => {
+            Err(mode
+                .fault(format!("infer_mode must be every, last or every_with_gt, not {other:?}")))
+        }
     }
 }
 
@@ -384,11 +387,9 @@ fn saying(value: &Located) -> Result<Saying, Fault> {
     let prompt = section.require("prompt").and_then(|prompt| text(&prompt, "prompt"))?;
     section.finish()?;
     let speaker = match (text(&role, "role")?.as_str(), fallback.as_deref()) {
-        ("HUMAN", _) => Speaker::Human,
-        ("BOT", _) => Speaker::Bot,
         ("SYSTEM", _) => Speaker::System,
-        (_, Some("HUMAN")) => Speaker::Human,
-        (_, Some("BOT")) => Speaker::Bot,
+        ("HUMAN", _) | (_, Some("HUMAN")) => Speaker::Human,
+        ("BOT", _) | (_, Some("BOT")) => Speaker::Bot,
         (other, _) => {
             return Err(role.fault(format!("role must be HUMAN, BOT or SYSTEM, not {other:?}")));
         }

@@ -7,8 +7,8 @@ use servemark_backends::AisbenchClass;
 use servemark_core::JsonObject;
 use servemark_schedule::{ArrivalSpec, Burstiness, Growth, Ramp, Rate, ScheduleError};
 
-use super::python::{Fault, Located, Place};
-use super::section::{Section, class};
+use super::python::{Fault, Located, Place, Value};
+use super::section::{Section, class, text};
 
 /// A model of a service.
 #[derive(Clone, Debug)]
@@ -46,10 +46,14 @@ impl Model {
 
     fn read(section: &mut Section) -> Result<Self, Fault> {
         let place = section.place.clone();
-        let attr = section.text("attr")?.unwrap_or_else(|| "service".to_owned());
-        if attr != "service" {
-            let why = format!("models of the attr {attr:?} are not built; only those of a \"service\" are");
-            return Err(place.fault(why));
+        if let Some(attr) = section.take("attr") {
+            let word = text(&attr, "attr")?;
+            if word != "service" {
+                let why = format!(
+                    "models of the attr {word:?} are not built; only those of a \"service\" are"
+                );
+                return Err(attr.fault(why));
+            }
         }
         let kind = section.require("type")?;
         let (class, forced) = named(&class(&kind)?)
@@ -72,13 +76,13 @@ impl Model {
             retry: section.whole("retry", 0, 1000)?.unwrap_or(1),
             api_key: section.word("api_key")?,
             host: section.word("host_ip")?.unwrap_or_else(|| "localhost".to_owned()),
-            port: section.whole("host_port", 1, 65_535)?.unwrap_or(8080) as u16,
+            port: section.whole("host_port", 1, 65_535)?.unwrap_or(8080),
             url: section.word("url")?,
             tls: section.flag("enable_ssl")?.unwrap_or_default(),
-            max_out_len: section.whole("max_out_len", 1, u32::MAX.into())?.unwrap_or(512) as u32,
+            max_out_len: section.whole("max_out_len", 1, u32::MAX.into())?.unwrap_or(512),
             batch_size: section
                 .whole("batch_size", 1, MOST_AT_ONCE)?
-                .and_then(|size| NonZero::new(size as u32))
+                .and_then(NonZero::new)
                 .unwrap_or(NonZero::<u32>::MIN),
             generation: section.object("generation_kwargs")?,
             place,
@@ -97,7 +101,8 @@ impl Model {
         let Some(value) = self.generation.get("num_return_sequences") else {
             return Ok(NonZero::<u32>::MIN);
         };
-        let number = value.as_u64().and_then(|number| u32::try_from(number).ok()).and_then(NonZero::new);
+        let number =
+            value.as_u64().and_then(|number| u32::try_from(number).ok()).and_then(NonZero::new);
         number.ok_or_else(|| self.place.fault("num_return_sequences must be 1 or more"))
     }
 
@@ -129,7 +134,6 @@ fn shown(kind: &Located) -> String {
 
 /// Keys that are not built and must not be set to anything.
 fn refuse_set(section: &mut Section, keys: &[&str]) -> Result<(), Fault> {
-    use super::python::Value;
     for key in keys {
         match section.take(key) {
             None => {}
@@ -151,22 +155,13 @@ impl Traffic {
     fn of(section: Option<Section>) -> Result<Self, Fault> {
         let Some(mut section) = section else { return Ok(Self { burstiness: 1.0, ramp: None }) };
         let burstiness = section.number("burstiness", 0.0, f64::MAX)?.unwrap_or(1.0);
-        let strategy = section.word("ramp_up_strategy")?;
+        let growth =
+            section.take("ramp_up_strategy").map(|value| growth(&value)).transpose()?.flatten();
         let from = section.number("ramp_up_start_rps", 0.0, FASTEST)?;
         let to = section.number("ramp_up_end_rps", 0.0, FASTEST)?;
-        let growth = match strategy.as_deref() {
-            None => None,
-            Some("linear") => Some(Growth::Linear),
-            Some("exponential") => Some(Growth::Exponential),
-            Some(other) => {
-                let why = format!("ramp_up_strategy must be linear or exponential, not {other:?}");
-                return Err(section.place.fault(why));
-            }
-        };
         let ends = growth.map(|growth| Some((growth, from?, to?)));
-        let incomplete = || {
-            section.place.fault("a ramp needs ramp_up_start_rps and ramp_up_end_rps")
-        };
+        let incomplete =
+            || section.place.fault("a ramp needs ramp_up_start_rps and ramp_up_end_rps");
         let ramp = ends.map(|ends| ends.ok_or_else(incomplete)).transpose()?;
         section.finish()?;
         Ok(Self { burstiness, ramp })
@@ -187,6 +182,19 @@ impl Traffic {
             None => Ok(paced(rate).map_or(ArrivalSpec::Burst, |requests_per_second| {
                 ArrivalSpec::Gamma { requests_per_second, burstiness }
             })),
+        }
+    }
+}
+
+/// How a rate grows; an empty word says that it does not.
+fn growth(value: &Located) -> Result<Option<Growth>, Fault> {
+    match text(value, "ramp_up_strategy")?.as_str() {
+        "" => Ok(None),
+        "linear" => Ok(Some(Growth::Linear)),
+        "exponential" => Ok(Some(Growth::Exponential)),
+        other => {
+            Err(value
+                .fault(format!("ramp_up_strategy must be linear or exponential, not {other:?}")))
         }
     }
 }

@@ -55,25 +55,30 @@ impl Section {
     pub(super) fn flag(&mut self, key: &str) -> Result<Option<bool>, Fault> {
         let flag = |value: Located| match value.value {
             Value::Bool(flag) => Ok(flag),
-            ref other => Err(value.fault(format!("{key} must be True or False, not {}", other.kind()))),
+            ref other => {
+                Err(value.fault(format!("{key} must be True or False, not {}", other.kind())))
+            }
         };
         self.take(key).map(flag).transpose()
     }
 
     /// A whole number between two others.
-    pub(super) fn whole(&mut self, key: &str, least: i64, most: i64) -> Result<Option<i64>, Fault> {
-        let whole = |value: Located| match value.value {
-            Value::Int(number) if (least..=most).contains(&number) => Ok(number),
-            ref other => {
-                let shown = shown(other);
-                Err(value.fault(format!("{key} must be an int from {least} to {most}, not {shown}")))
-            }
-        };
-        self.take(key).map(whole).transpose()
+    pub(super) fn whole<T: TryFrom<i64>>(
+        &mut self,
+        key: &str,
+        least: i64,
+        most: i64,
+    ) -> Result<Option<T>, Fault> {
+        self.take(key).map(|value| whole(&value, key, least, most)).transpose()
     }
 
     /// A number between two others.
-    pub(super) fn number(&mut self, key: &str, least: f64, most: f64) -> Result<Option<f64>, Fault> {
+    pub(super) fn number(
+        &mut self,
+        key: &str,
+        least: f64,
+        most: f64,
+    ) -> Result<Option<f64>, Fault> {
         let number = |value: Located| {
             let number = match value.value {
                 Value::Int(number) => Some(number as f64),
@@ -110,6 +115,23 @@ impl Section {
             Some((key, value)) => Err(value.fault(format!("{} has no key {key:?}", self.what))),
         }
     }
+}
+
+/// A whole number between two others, of a kind that holds them.
+pub(super) fn whole<T: TryFrom<i64>>(
+    value: &Located,
+    key: &str,
+    least: i64,
+    most: i64,
+) -> Result<T, Fault> {
+    let number = match value.value {
+        Value::Int(number) if (least..=most).contains(&number) => T::try_from(number).ok(),
+        _ => None,
+    };
+    let shown = shown(&value.value);
+    number.ok_or_else(|| {
+        value.fault(format!("{key} must be an int from {least} to {most}, not {shown}"))
+    })
 }
 
 /// The items of a list.

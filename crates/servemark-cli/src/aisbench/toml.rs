@@ -108,7 +108,8 @@ fn based(list: &mut Located, kind: Kind, library: &Library<'_>) -> Result<(), Fa
 fn over(under: &Located, entries: Dict) {
     let Value::Dict(below) = &under.value else { return };
     for (key, value) in entries {
-        let there = below.borrow().iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
+        let there =
+            below.borrow().iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
         match (there, &value.value) {
             (Some(there @ Located { value: Value::Dict(_), .. }), Value::Dict(more)) => {
                 over(&there, more.borrow().clone());

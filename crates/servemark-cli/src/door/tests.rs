@@ -73,7 +73,6 @@ fn a_refusal_names_the_program_it_is_about() {
 fn what_is_not_built_is_named() {
     refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope eval", "evalscope eval is not built yet");
-    refuses("ais_bench --models m", "ais_bench is not built yet");
     refuses(
         "python -m sglang.bench_offline_throughput --num-prompts 1",
         "python -m sglang.bench_offline_throughput is not built yet",

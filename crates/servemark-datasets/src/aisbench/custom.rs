@@ -167,11 +167,16 @@ impl OutputLengths {
                 if !shares.iter().all(is_share) || (whole - 1.0).abs() > 1e-6 {
                     return None;
                 }
-                let each = shares.iter().flat_map(|(tokens, share)| {
-                    vec![*tokens; (share * rows as f64).floor() as usize]
-                });
+                let each =
+                    shares.iter().flat_map(|(tokens, share)| vec![*tokens; part(*share, rows)]);
                 Some(each.chain(std::iter::repeat(*last)).take(rows).collect())
             }
         }
     }
+}
+
+/// A share of so many rows, rounded down.
+#[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
+fn part(share: f64, rows: usize) -> usize {
+    (share * rows as f64).floor() as usize
 }

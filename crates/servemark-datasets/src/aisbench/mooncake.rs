@@ -57,7 +57,7 @@ impl AisbenchTraceSpec {
         }
         let path = no_file("mooncake_trace", self.path.as_ref())?;
         let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
-        let entries = reader.read(|_, record| entry(record).map(Some))?.rows;
+        let entries = reader.read(|_, record| entry(&record).map(Some))?.rows;
         let mut rows = self.written(self.within(entries), context)?;
         rows.sort_by_key(|row| row.begins.unwrap_or(Duration::MAX));
         Ok(rows)
@@ -93,12 +93,11 @@ impl AisbenchTraceSpec {
         let mut corpus = Corpus::new(self.corpus_ids(context)?, seed);
         let task = Task::begin(context.progress, "making prompts", entries.len() as u64);
         let row = |entry: Entry| {
-            let (text, tokens) = match entry.text {
-                Some(text) => (text, None),
-                None => {
-                    let ids = corpus.prompt(entry.tokens, &entry.blocks)?;
-                    (context.tokenizer.decode(&ids)?, Some(ids.len() as u32))
-                }
+            let (text, tokens) = if let Some(text) = entry.text {
+                (text, None)
+            } else {
+                let ids = corpus.prompt(entry.tokens, &entry.blocks)?;
+                (context.tokenizer.decode(&ids)?, Some(ids.len() as u32))
             };
             task.advance(1);
             Ok(Row {
@@ -201,7 +200,7 @@ fn derived(seed: u64, name: &str) -> PythonRandom {
     PythonRandom::seeded(seed)
 }
 
-fn entry(record: JsonObject) -> Result<Entry, String> {
+fn entry(record: &JsonObject) -> Result<Entry, String> {
     let number = |key: &str| record.get(key).map_or(Ok(None), |value| tokens(key, value));
     let text = record.get("input_text").and_then(Value::as_str).map(str::to_owned);
     let length = number("input_length")?;

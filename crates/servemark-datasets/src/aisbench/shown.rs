@@ -36,9 +36,9 @@ pub struct AisbenchShownSpec {
 pub enum ShownLayout {
     /// Of one's own: JSON lines with `type`, `path` and `question`.
     Custom,
-    /// MMStar's table, which holds its pictures.
+    /// `MMStar`'s table, which holds its pictures.
     Mmstar,
-    /// TextVQA's JSON lines with `image` and `question`.
+    /// `TextVQA`'s JSON lines with `image` and `question`.
     Textvqa,
 }
 
@@ -153,7 +153,7 @@ impl AisbenchShownSpec {
     }
 }
 
-/// A row of MMStar's table.
+/// A row of `MMStar`'s table.
 struct Entry {
     line: usize,
     index: String,
@@ -266,9 +266,9 @@ impl Shown {
             }
         };
         if is_object {
-            part[&key]["url"] = url.into()
+            part[&key]["url"] = url.into();
         } else {
-            part[&key] = url.into()
+            part[&key] = url.into();
         }
         Ok((part, None))
     }

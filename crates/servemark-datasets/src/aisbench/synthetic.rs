@@ -53,6 +53,7 @@ pub enum AisbenchLengths {
 }
 
 impl AisbenchLengths {
+    #[expect(clippy::cast_sign_loss, reason = "bounds are not negative")]
     fn draw(self, numpy: &mut NumpyRandom) -> u32 {
         let (value, min, max) = match self {
             Self::Uniform { min, max } => (numpy.uniform(min.into(), max.into()), min, max),
@@ -114,8 +115,10 @@ impl AisbenchIdsSpec {
         let ids = self.plain_ids(context)?;
         let numpy = &mut context.random.numpy;
         let mut draw = |count: u32| -> Vec<u32> {
-            let drawn = numpy.randint_vec(0, ids.len() as i64, count as usize).unwrap_or_default();
-            drawn.into_iter().filter_map(|place| ids.get(place as usize).copied()).collect()
+            let most = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+            let drawn = numpy.randint_vec(0, most, count as usize).unwrap_or_default();
+            let places = drawn.into_iter().filter_map(|place| usize::try_from(place).ok());
+            places.filter_map(|place| ids.get(place).copied()).collect()
         };
         let prefix = context.tokenizer.decode(&draw(self.prefix_tokens))?;
         let task = Task::begin(context.progress, "making prompts", self.rows.into());

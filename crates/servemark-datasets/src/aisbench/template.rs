@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use servemark_core::{
     DatasetError, FollowUp, JsonObject, LazyText, Prompt, Prose, Sample, Session,
 };
@@ -182,10 +182,10 @@ fn conversation(said: Vec<Saying>) -> Prompt {
 
 /// The order is the peer's.
 fn message(role: &str, content: Value) -> JsonObject {
-    match json!({"content": content, "role": role}) {
-        Value::Object(message) => message,
-        _ => JsonObject::new(),
-    }
+    [("content", content), ("role", role.into())]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 /// One text, for a route that takes no messages.

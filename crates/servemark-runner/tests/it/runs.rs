@@ -6,7 +6,7 @@ use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, Sample, Session, Transport,
 };
 use servemark_runner::{LeadInSpec, LoadSpec, Stop, WarmupSpec};
-use servemark_schedule::{ArrivalSpec, Schedule};
+use servemark_schedule::{ArrivalSpec, Rate, Schedule};
 use servemark_testkit::Script;
 
 use crate::world::{World, at, check, ms};
@@ -39,6 +39,28 @@ async fn a_wave_waits_for_the_last_one_of_the_wave_before() {
     let records = world.measure(&[0; 5]).await;
     check(&records, |record| record.granted, &[0, 0, 100, 100, 200]);
     check(&records, |record| Some(record.ended), &[10, 100, 110, 200, 210]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_come_round_after_round_until_the_time_is_over() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    (load.max_concurrency, load.in_rounds) = (NonZeroUsize::new(2), true);
+    load.lasts = Some(ms(50));
+    let world = World::of(load, |_| Ok(Script::streaming(ms(15), ms(0), 1)));
+    let records = world.measure(&[0; 3]).await;
+    check(&records, |record| record.granted, &[0, 0, 15, 15, 30, 30, 45, 45]);
+    let indices: Vec<usize> = records.iter().map(|record| record.index).collect();
+    assert_eq!(indices, [0, 1, 2, 3, 4, 5, 6, 7], "each is a request of its own");
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_open_one_by_one_and_stay_open() {
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    (load.max_concurrency, load.in_rounds) = (NonZeroUsize::new(3), true);
+    (load.lasts, load.opening) = (Some(ms(40)), Rate::new(100.0).ok());
+    let world = World::of(load, |_| Ok(Script::streaming(ms(15), ms(0), 1)));
+    let records = world.measure(&[0]).await;
+    check(&records, |record| record.granted, &[0, 10, 15, 20, 25, 30, 35]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,7 +52,10 @@ pub(in crate::aisbench) struct OwnArgs {
 
 impl OwnArgs {
     /// What the flags change, in an order in which `--set` comes last.
-    pub(in crate::aisbench) fn settings(&self, library: &Library<'_>) -> Result<Vec<Setting>, Fault> {
+    pub(in crate::aisbench) fn settings(
+        &self,
+        library: &Library<'_>,
+    ) -> Result<Vec<Setting>, Fault> {
         let text = |value: &Option<String>| value.clone().map(Value::Text);
         let whole = |value: Option<i64>| value.map(Value::Int);
         let named = [
@@ -84,7 +87,8 @@ impl OwnArgs {
 /// `models.batch_size=64`.
 fn any(given: &str, library: &Library<'_>) -> Result<Setting, Fault> {
     let place = Place { file: format!("--set {given}").into(), line: 0 };
-    let (path, value) = given.split_once('=').ok_or_else(|| place.fault("KEY=VALUE is expected"))?;
+    let (path, value) =
+        given.split_once('=').ok_or_else(|| place.fault("KEY=VALUE is expected"))?;
     let read = library.built_in(&place.file, &format!("value = {value}"));
     let names = read.map_err(|fault| place.fault(fault.why))?;
     let (_, value) = names.into_iter().next().ok_or_else(|| place.fault("the value is missing"))?;

@@ -96,15 +96,15 @@ impl Reader<'_> {
             "for" | "if" | "lambda" | "not" | "and" | "or" | "in" | "await" | "yield" => {
                 return Err(self.refuse_at(&place, "this is code, not data"));
             }
-            _ => return self.looked_up(name, place),
+            _ => return self.looked_up(name, &place),
         };
         Ok(Located { value, place })
     }
 
-    fn looked_up(&mut self, name: &str, place: Place) -> Result<Located, Fault> {
+    fn looked_up(&mut self, name: &str, place: &Place) -> Result<Located, Fault> {
         match self.variable(name) {
             Some(value) => Ok(value),
-            None => Err(self.refuse_at(&place, &format!("{name} has no value here"))),
+            None => Err(self.refuse_at(place, &format!("{name} has no value here"))),
         }
     }
 
@@ -202,12 +202,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn calculate(
-        &self,
-        sign: &str,
-        left: &Located,
-        right: &Located,
-    ) -> Result<Located, Fault> {
+    fn calculate(&self, sign: &str, left: &Located, right: &Located) -> Result<Located, Fault> {
         let value = match (&left.value, &right.value) {
             (Value::Int(left), Value::Int(right)) => whole(sign, *left, *right),
             (Value::Text(left), Value::Text(right)) if sign == "+" => {
@@ -281,7 +276,8 @@ pub(super) fn item(value: &Located, key: &Located) -> Result<Located, Fault> {
 
 /// Where an index of Python's is, which counts from the end if it is negative.
 pub(super) fn position(index: i64, length: usize) -> Option<usize> {
-    let from_start = if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };
+    let from_start =
+        if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };
     usize::try_from(from_start).ok().filter(|index| *index < length)
 }
 

@@ -41,7 +41,9 @@ impl<'a> Reader<'a> {
             Kind::End => return Ok(false),
             Kind::Line(0) | Kind::Sign(";") => self.advance(),
             // An empty line may be indented in any way.
-            Kind::Line(_) if matches!(self.next_kind(), Kind::Line(_) | Kind::End) => self.advance(),
+            Kind::Line(_) if matches!(self.next_kind(), Kind::Line(_) | Kind::End) => {
+                self.advance();
+            }
             Kind::Line(_) => {
                 self.advance();
                 return Err(self.refuse("this block is code, not data"));
@@ -139,7 +141,7 @@ impl<'a> Reader<'a> {
         self.advance();
         let module = self.module()?;
         let bound = if self.take_word("as") { self.name()? } else { first_part(&module) };
-        self.bind_name(bound);
+        self.bind_name(&bound);
         self.end_of_line()
     }
 
@@ -157,7 +159,7 @@ impl<'a> Reader<'a> {
         loop {
             match (self.kind(), self.next_kind()) {
                 (Kind::Line(_), Kind::Line(_) | Kind::End) => self.advance(),
-                (Kind::Line(0), _) | (Kind::End, _) => return Ok(()),
+                (Kind::Line(0) | Kind::End, _) => return Ok(()),
                 (Kind::Line(_), Kind::Name(word)) if word == "from" => {
                     self.advance();
                     self.import(true)?;
@@ -194,9 +196,8 @@ impl<'a> Reader<'a> {
                 None => self.bind_name_to(bound, &name),
                 Some(values) => {
                     let found = values.iter().find(|(key, _)| *key == name);
-                    let (_, value) = found.ok_or_else(|| {
-                        place.fault(format!("{module} has no {name} to import"))
-                    })?;
+                    let (_, value) = found
+                        .ok_or_else(|| place.fault(format!("{module} has no {name} to import")))?;
                     put(&mut self.names, bound, value.clone());
                 }
             }
@@ -231,8 +232,8 @@ impl<'a> Reader<'a> {
         if module.is_empty() { Err(self.refuse("a module is expected here")) } else { Ok(module) }
     }
 
-    fn bind_name(&mut self, name: String) {
-        self.bind_name_to(name.clone(), &name);
+    fn bind_name(&mut self, name: &str) {
+        self.bind_name_to(name.to_owned(), name);
     }
 
     fn bind_name_to(&mut self, bound: String, name: &str) {
@@ -242,7 +243,8 @@ impl<'a> Reader<'a> {
 
     /// What a name stands for; a list or a dict is seen where it is used.
     pub(super) fn variable(&self, name: &str) -> Option<Located> {
-        let value = self.names.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())?;
+        let value =
+            self.names.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())?;
         Some(match value.value {
             Value::List(_) | Value::Dict(_) => value,
             _ => value.at(&self.place()),

@@ -6,9 +6,8 @@ use crate::environment::Environment;
 const HERE: &str = "here.py";
 
 fn read(files: &[(&str, &str)]) -> Result<Dict, String> {
-    let with = |environment: Environment, (path, text): &(&str, &str)| {
-        environment.with_file(*path, text)
-    };
+    let with =
+        |environment: Environment, (path, text): &(&str, &str)| environment.with_file(*path, text);
     let environment = files.iter().fold(Environment::default(), with);
     let library = Library { environment: &environment };
     library.file(files[0].0).map_err(|fault| format!("{}: {}", fault.place, fault.why))
@@ -29,7 +28,8 @@ fn shown(value: &Value) -> String {
         }
         Value::Dict(entries) => {
             let entries = entries.borrow();
-            let entries = entries.iter().map(|(key, value)| format!("{key}:{}", shown(&value.value)));
+            let entries =
+                entries.iter().map(|(key, value)| format!("{key}:{}", shown(&value.value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
         }
     }
@@ -49,7 +49,11 @@ fn refuses(text: &str, message: &str) {
 
 #[test]
 fn literals_are_read() {
-    is("a = [1, -2.5, 0x10, 1_000, .5, 1e-3, True, None]", "a", "[1,-2.5,16,1000,0.5,0.001,true,null]");
+    is(
+        "a = [1, -2.5, 0x10, 1_000, .5, 1e-3, True, None]",
+        "a",
+        "[1,-2.5,16,1000,0.5,0.001,true,null]",
+    );
     is("a = 'x' \"y\" r'\\n' '\\n\\u00e9\\'' # said", "a", r#""xy\\n\né'""#);
     is("a = \"\"\"two\nlines\"\"\"\nb = 1", "a", r#""two\nlines""#);
     is("a = (1,)", "a", "[1]");
@@ -70,12 +74,17 @@ fn simple_arithmetic_is_worked_out() {
 
 #[test]
 fn lists_and_dicts_have_one_content_under_all_their_names() {
-    is("a = [dict(x=1)]\nb = a\nb[0]['x'] = 'n' + 'ew'\na[-1][\"y\"] = a[0]['x']", "a", "[{x:\"new\",y:\"new\"}]");
+    is(
+        "a = [dict(x=1)]\nb = a\nb[0]['x'] = 'n' + 'ew'\na[-1][\"y\"] = a[0]['x']",
+        "a",
+        "[{x:\"new\",y:\"new\"}]",
+    );
 }
 
 #[test]
 fn classes_are_names() {
-    let text = "'''A remark.'''\nimport os\nfrom a.b import (Y as Z,\n  W)\na = dict(type=Z, w=W)\n";
+    let text =
+        "'''A remark.'''\nimport os\nfrom a.b import (Y as Z,\n  W)\na = dict(type=Z, w=W)\n";
     is(text, "a", "{type:Y,w:W}");
 }
 
@@ -114,22 +123,22 @@ fn what_cannot_be_included_is_named() {
 #[test]
 fn code_is_refused_with_its_line() {
     refuses("a = 1\nfor x in a:\n    pass", "here.py:2: this is code, not data: for x in a:");
-    refuses(
-        "a = [x for x in b]",
-        "here.py:1: x has no value here: a = [x for x in b]",
-    );
-    refuses(
-        "b = 1\na = [b for x in y]",
-        "here.py:2: this is code, not data: a = [b for x in y]",
-    );
+    refuses("a = [x for x in b]", "here.py:1: x has no value here: a = [x for x in b]");
+    refuses("b = 1\na = [b for x in y]", "here.py:2: this is code, not data: a = [b for x in y]");
     refuses(
         "import os\na = dict(\n  b=os.getenv('X'),\n)",
         "here.py:3: calls and attributes are not data: b=os.getenv('X'),",
     );
     refuses("a = f'{x}'", "here.py:1: f'…: only plain strings are data");
     refuses("print(1)", "here.py:1: this is code, not data: print(1)");
-    refuses("a = 1 if b else 2", "here.py:1: the statement goes on with what is not data: a = 1 if b else 2");
-    refuses("with open('x') as f:\n    a = 1", "here.py:1: of with, only \"with read_base():\" is understood: with open('x') as f:");
+    refuses(
+        "a = 1 if b else 2",
+        "here.py:1: the statement goes on with what is not data: a = 1 if b else 2",
+    );
+    refuses(
+        "with open('x') as f:\n    a = 1",
+        "here.py:1: of with, only \"with read_base():\" is understood: with open('x') as f:",
+    );
     refuses("if True:\n    a = 1", "here.py:1: this is code, not data: if True:");
     refuses("a = b'x'", "here.py:1: b'…: only plain strings are data");
 }

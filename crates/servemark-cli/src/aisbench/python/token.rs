@@ -23,8 +23,8 @@ pub(super) enum Kind {
 
 /// Longer ones first.
 const SIGNS: [&str; 24] = [
-    "**", "//", "+=", "==", "!=", "->", ":=", "(", ")", "[", "]", "{", "}", ",", ":", "=", "+", "-",
-    "*", "/", ".", "|", ";", "@",
+    "**", "//", "+=", "==", "!=", "->", ":=", "(", ")", "[", "]", "{", "}", ",", ":", "=", "+",
+    "-", "*", "/", ".", "|", ";", "@",
 ];
 
 /// Cuts a file into words.
@@ -110,7 +110,9 @@ impl Lexer<'_> {
                     self.skip(length);
                     self.string(is_raw)
                 }
-                _ => Err(self.fault(format!("{word}{}…: only plain strings are data", &behind[..1]))),
+                _ => {
+                    Err(self.fault(format!("{word}{}…: only plain strings are data", &behind[..1])))
+                }
             };
         }
         let name = word.to_owned();
@@ -127,7 +129,8 @@ impl Lexer<'_> {
         let mut text = String::new();
         let mut at = 0;
         while !body[at..].starts_with(&mark) {
-            let Some(sign) = body[at..].chars().next().filter(|sign| *sign != '\n' || mark.len() == 3)
+            let Some(sign) =
+                body[at..].chars().next().filter(|sign| *sign != '\n' || mark.len() == 3)
             else {
                 return Err(self.fault("a string has no end"));
             };

@@ -1,0 +1,305 @@
+//! Tasks: each model with each data set, as a plan.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_backends::{
+    AisbenchClass, AisbenchSpec as WireSpec, BackendName, BackendSpec, CommonSpec,
+};
+use servemark_client::{BaseUrl, Credentials};
+use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
+use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
+use servemark_runner::{History, LoadSpec, WarmupSpec};
+use servemark_schedule::ArrivalSpec;
+use servemark_tokenizer::TokenizerSpec;
+
+use super::args::AisbenchArgs;
+use super::config::Config;
+use super::data::{Data, of_file};
+use super::model::Model;
+use super::python::{Located, Place};
+use super::{Reuse, Task, Tasks, scope, summary};
+use crate::Parsed;
+use crate::argparse::Given;
+use crate::environment::Environment;
+use crate::error::CliError;
+use crate::number::{at_least, refused};
+
+/// Every model with every data set, models first.
+pub(super) fn tasks(
+    args: &AisbenchArgs,
+    given: &Given,
+    config: &Config,
+    environment: &Environment,
+) -> Result<Tasks, CliError> {
+    let mut warnings = Vec::new();
+    scope::check(args, given, &mut warnings)?;
+    let models = config.models.iter().map(Model::of).collect::<Result<Vec<_>, _>>()?;
+    let mut sets = config.datasets.iter().map(Data::of).collect::<Result<Vec<_>, _>>()?;
+    if let Some(path) = args.custom_dataset_path.as_deref().filter(|_| args.datasets.is_none()) {
+        sets.push(custom(path, args, environment)?);
+    }
+    if models.is_empty() || sets.is_empty() {
+        return Err(CliError::Together(NOTHING));
+    }
+    let (folder, reuse) = folder(args, config.work_dir.as_deref(), environment)?;
+    let whole =
+        Whole { args, summarizer: config.summarizer.as_ref(), folder: &folder, environment };
+    let mut tasks = Vec::new();
+    for model in &models {
+        for data in &sets {
+            tasks.push(whole.task(model, data, std::mem::take(&mut warnings))?);
+        }
+    }
+    if args.run.run_log.is_some() && tasks.len() > 1 {
+        let why = "names one file, and there are several tasks; their logs are in the run's folder";
+        return Err(CliError::setting("--run-log", why));
+    }
+    Ok(Tasks { tasks, folder, reuse })
+}
+
+pub(super) const NOTHING: &str = "You must specify a config file path, or specify --models and --datasets (or \
+                       --custom-dataset-path).";
+
+/// The folder of this run, or of the one that is looked at again.
+fn folder(
+    args: &AisbenchArgs,
+    work_dir: Option<&str>,
+    environment: &Environment,
+) -> Result<(PathBuf, Reuse), CliError> {
+    let root = args.work_dir.as_deref().or(work_dir).unwrap_or("outputs/default");
+    let again = if args.mode == "perf_viz" { Reuse::Only } else { Reuse::Scored };
+    let root_path = Path::new(root);
+    match &args.reuse {
+        None if again == Reuse::Only => Err(CliError::Together(
+            "--mode perf_viz needs --reuse: the run whose results are shown",
+        )),
+        None => {
+            let [date, time] = environment.now().digits();
+            Ok((root_path.join(format!("{date}_{time}")), Reuse::Nothing))
+        }
+        Some(Some(name)) => Ok((root_path.join(name), again)),
+        Some(None) => {
+            let latest = environment.names_in(root).pop();
+            let latest = latest
+                .ok_or_else(|| CliError::setting("--reuse", format!("finds no run in {root}")))?;
+            Ok((root_path.join(latest), again))
+        }
+    }
+}
+
+/// A file of one's own, whose first line says which columns there are.
+fn custom(path: &str, args: &AisbenchArgs, environment: &Environment) -> Result<Data, CliError> {
+    let refuse = |why: String| CliError::setting("--custom-dataset-path", why);
+    let text = environment
+        .read(path)
+        .map_err(|error| refuse(format!("{path} cannot be read: {error}")))?;
+    let first = text.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
+    let columns: Vec<String> = if Path::new(path).extension() == Some("csv".as_ref()) {
+        first.split(',').map(|name| name.trim().trim_matches('"').to_owned()).collect()
+    } else {
+        let row: Result<servemark_core::JsonObject, _> = serde_json::from_str(first);
+        row.map_err(|error| refuse(format!("{path}:1: {error}")))?.keys().cloned().collect()
+    };
+    let place = Place { file: path.into(), line: 1 };
+    if !columns.iter().any(|column| column == "question") {
+        return Err(place.fault("there is no column question").into());
+    }
+    let is_choice = args.custom_dataset_data_type.as_deref().map(|kind| kind == "mcq");
+    let meta = args.custom_dataset_meta_path.as_deref();
+    Ok(of_file(path, meta, &columns, is_choice, place))
+}
+
+/// What all tasks share.
+struct Whole<'a> {
+    args: &'a AisbenchArgs,
+    summarizer: Option<&'a Located>,
+    folder: &'a Path,
+    environment: &'a Environment,
+}
+
+impl Whole<'_> {
+    fn task(
+        &self,
+        model: &Model,
+        data: &Data,
+        mut warnings: Vec<String>,
+    ) -> Result<Task, CliError> {
+        check(model, data, self.is_simulated())?;
+        warn(model, data, self.args, &mut warnings);
+        let plan = self.plan(model, data, &mut warnings)?;
+        let environment = self.environment;
+        let parsed = Parsed {
+            plan,
+            credentials: self.credentials(model)?,
+            hub: environment.hub(),
+            cache: environment.cache(),
+            progress: true,
+            plan_only: self.args.run.asking.plan_only || self.args.dry_run,
+            warnings,
+        };
+        Ok(Task { name: format!("{}/{}", model.abbr, data.abbr), parsed })
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.args.simulator.simulate.is_some()
+    }
+
+    fn plan(
+        &self,
+        model: &Model,
+        data: &Data,
+        warnings: &mut Vec<String>,
+    ) -> Result<BenchPlan, CliError> {
+        let dataset = DatasetSpec::Aisbench(self.dataset(model, data)?);
+        let requests = at_least("--num-prompts", 1, self.args.num_prompts.unwrap_or(i64::MAX))?;
+        let mut workload =
+            WorkloadSpec::new(dataset, if requests == i64::MAX as usize { 0 } else { requests });
+        workload.seed = at_least("--seed", 0, self.args.own.seed)?;
+        let load = self.load(model, data)?;
+        let mut plan =
+            BenchPlan::new(self.server(model)?, BackendName::Vllm, wire(model), workload, load);
+        plan.control.ready_timeout = Duration::ZERO;
+        plan.control.counters = self.args.spec_decode;
+        plan.model = self.model(model);
+        plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
+        plan.scoring.aisbench =
+            summary::options(&model.abbr, &data.abbr, self.summarizer, warnings)?;
+        plan.output.run_log = self.run_log(model, data)?;
+        let steady = self.args.run.steady_state_output_file.as_ref();
+        plan.output.steady_state_file = steady.map(Into::into);
+        plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
+        plan.check().map_err(CliError::Plan)?;
+        Ok(plan)
+    }
+
+    fn dataset(&self, model: &Model, data: &Data) -> Result<AisbenchSpec, CliError> {
+        let mut spec = AisbenchSpec::new(data.source.clone(), model.max_out_len);
+        spec.template = data.template.clone();
+        spec.answer.clone_from(&data.answer);
+        spec.messages = model.class.takes_messages();
+        spec.own_lengths = data.has_own_lengths();
+        spec.timed = model.use_timestamp;
+        if let Some((from, until)) = data.range {
+            (spec.from, spec.until) = (from, until);
+        }
+        spec.repeats = model.repeats()?;
+        spec.adapters = model.adapters();
+        spec.ids = model.class == AisbenchClass::Triton;
+        spec.counted = model.path.is_some() || self.is_simulated();
+        Ok(spec)
+    }
+
+    fn load(&self, model: &Model, data: &Data) -> Result<LoadSpec, CliError> {
+        let mut load = LoadSpec::new(model.arrivals.clone());
+        load.max_concurrency = NonZeroUsize::new(model.batch_size.get() as usize);
+        load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, self.args.num_warmups)?);
+        self.args.shards.apply(&mut load)?;
+        if model.use_timestamp {
+            (load.arrivals, load.max_concurrency) = (ArrivalSpec::Timetable, None);
+        }
+        if self.args.pressure {
+            let seconds: u32 = at_least("--pressure-time", 1, self.args.pressure_time)?;
+            load.arrivals = ArrivalSpec::Burst;
+            load.lasts = Some(Duration::from_secs(seconds.into()));
+            load.in_rounds = true;
+            load.opening = model.rate;
+        }
+        if data.turns() == Some(AisbenchTurns::EveryWithAnswers) {
+            load.sessions.history = History::Left;
+        }
+        Ok(load)
+    }
+
+    fn server(&self, model: &Model) -> Result<ServerSpec, CliError> {
+        if let Some(simulator) = self.args.simulator.spec(model.name.as_deref()) {
+            return Ok(ServerSpec::Simulated(simulator));
+        }
+        let bad = |error: servemark_client::ClientError| {
+            CliError::from(
+                model.place.fault(format!("the server's address cannot be used: {error}")),
+            )
+        };
+        let base_url: BaseUrl = match model.base_url() {
+            Some(url) => url.parse().map_err(bad)?,
+            None if model.tls => {
+                format!("https://{}:{}", model.host, model.port).parse().map_err(bad)?
+            }
+            None => BaseUrl::at_host(&model.host, model.port).map_err(bad)?,
+        };
+        Ok(ServerSpec::At(self.args.connection.target(base_url)?))
+    }
+
+    /// Routes that name no model need not be asked for one.
+    fn model(&self, model: &Model) -> ModelSpec {
+        let mut spec = ModelSpec::default();
+        let simulated = self.args.simulator.spec(model.name.as_deref()).map(|spec| spec.model);
+        let nameless = [AisbenchClass::Tgi, AisbenchClass::MindieStream].contains(&model.class);
+        let abbr = nameless.then(|| model.abbr.clone());
+        spec.name = simulated.or_else(|| model.name.clone()).or(abbr);
+        spec.tokenizer = model.path.as_ref().map(TokenizerSpec::new);
+        spec.untokenized = model.path.is_none() && !self.is_simulated();
+        spec
+    }
+
+    fn run_log(&self, model: &Model, data: &Data) -> Result<Option<PathBuf>, CliError> {
+        let given = self.args.run.run_log("ais_bench", self.environment.now())?;
+        let is_named = self.args.run.run_log.is_some();
+        let name = format!("{}.runlog.jsonl", data.abbr.replace('/', "_"));
+        let usual =
+            || self.folder.join("performances").join(model.abbr.replace('/', "_")).join(name);
+        Ok(given.map(|path| if is_named { path } else { usual() }))
+    }
+
+    fn credentials(&self, model: &Model) -> Result<Credentials, CliError> {
+        let key = model.api_key.as_deref().or(self.environment.variable("OPENAI_API_KEY"));
+        match key {
+            Some(key) => Credentials::new().bearer(key).map_err(refused("the API key")),
+            None => Ok(Credentials::new()),
+        }
+    }
+}
+
+fn wire(model: &Model) -> BackendSpec {
+    let mut common = CommonSpec::new(model.name.clone().unwrap_or_default());
+    common.stream = model.stream;
+    common.extra_body.clone_from(&model.generation);
+    BackendSpec::Aisbench(WireSpec::new(model.class, common))
+}
+
+/// Refuses a model and a data set that do not go together.
+fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError> {
+    let class = model.class;
+    let has_messages =
+        matches!(data.template, AisbenchTemplate::Parts(_)) || data.turns().is_some();
+    if has_messages && !class.takes_messages() {
+        let why = format!("the data set {} has messages, which {class} does not take", data.abbr);
+        return Err(data.place.fault(why).into());
+    }
+    if data.needs_tokenizer() && model.path.is_none() && !is_simulated {
+        let why = format!("the data set {} needs the model's tokenizer: give its path", data.abbr);
+        return Err(model.place.fault(why).into());
+    }
+    if model.use_timestamp && !data.has_times() {
+        let why = format!("use_timestamp is set, and the data set {} has no timestamps", data.abbr);
+        return Err(model.place.fault(why).into());
+    }
+    Ok(())
+}
+
+/// What the peer would do and this does not.
+fn warn(model: &Model, data: &Data, args: &AisbenchArgs, warnings: &mut Vec<String>) {
+    if model.retry > 1 && !model.place.file.starts_with("built-in") {
+        let place = &model.place;
+        warnings.push(format!("{place}: retry has no effect: a request that fails has failed"));
+    }
+    if data.has_times() && !model.use_timestamp {
+        let place = &data.place;
+        warnings.push(format!("{place}: timestamps are not used without use_timestamp=True"));
+    }
+    if data.range.is_some() && args.num_prompts.is_some() {
+        let place = &data.place;
+        warnings.push(format!("{place}: of the rows of test_range, --num-prompts takes the first"));
+    }
+}

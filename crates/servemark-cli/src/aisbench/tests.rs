@@ -1,0 +1,220 @@
+//! The mirror of the flags, held against what AISBench's own parser says; configs and what is wrong
+//! with them.
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use servemark_datasets::DatasetSpec;
+use servemark_plan::BenchPlan;
+
+use super::args::{AisbenchArgs, PEER};
+use super::{Reuse, Tasks};
+use crate::environment::{Environment, LocalTime};
+use crate::mirror::{Mirror, recorded};
+
+mod configs;
+
+fn mirror() -> Mirror {
+    let flags = recorded("aisbench", "flags.json")["ais_bench"].as_array().unwrap().clone();
+    let command = AisbenchArgs::whole_command("ais_bench");
+    Mirror { command, peer: &PEER, exclusive: &[], flags }
+}
+
+/// What a flag's value is, in the form of the recording.
+fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
+    match flag["name"].as_str().unwrap() {
+        "--response-anomaly" => match matches.get_flag("response_anomaly") {
+            false => Value::Null,
+            on => json!(on),
+        },
+        _ if flag["type"] == "validator" => {
+            let whole = json!({"type": "int", "name": flag["name"], "kind": flag["kind"], "nargs": flag["nargs"]});
+            mirror.value(matches, &whole)
+        }
+        "--reuse" => Value::Null,
+        _ => mirror.value(matches, flag),
+    }
+}
+
+#[test]
+fn every_flag_of_the_peer_is_there_in_its_order() {
+    mirror().check_names();
+}
+
+#[test]
+fn defaults_and_types_are_the_peers() {
+    let mirror = mirror();
+    let matches = mirror.matches(&mirror.read(&[]));
+    for flag in &mirror.flags {
+        assert_eq!(value(&mirror, &matches, flag), flag["default"], "{}", flag["name"]);
+    }
+}
+
+#[test]
+fn choices_arities_and_names_are_the_peers() {
+    let mirror = mirror();
+    mirror.check_choices();
+    mirror.check_arities();
+    mirror.check_own_names();
+    mirror.check_abbreviations(130);
+}
+
+#[test]
+fn short_names_are_the_peers() {
+    let short: Vec<(String, String)> = mirror()
+        .flags
+        .iter()
+        .filter_map(|flag| {
+            Some((flag["short"][0].as_str()?.to_owned(), flag["name"].as_str()?.to_owned()))
+        })
+        .collect();
+    let mut ours: Vec<(String, String)> = super::SHORT
+        .iter()
+        .map(|(short, long)| ((*short).to_owned(), (*long).to_owned()))
+        .collect();
+    ours.sort_by_key(|(_, long)| short.iter().position(|(_, peer)| peer == long));
+    assert_eq!(ours, short);
+}
+
+const NOW: LocalTime =
+    LocalTime { date: (2026, 8, 20), time: (10, 11, 12), unix_seconds: 0.0, utc_offset_s: 0 };
+
+fn environment(files: &[(&str, &str)]) -> Environment {
+    let empty = Environment::default().at(NOW);
+    files.iter().fold(empty, |environment, (path, text)| environment.with_file(*path, text))
+}
+
+fn parse(line: &str, files: &[(&str, &str)]) -> Result<Tasks, String> {
+    let args = line.split_whitespace().map(Into::into);
+    super::parse("ais_bench", args, &environment(files))
+        .map_err(|error| error.cause().map_or_else(|| error.to_string(), ToString::to_string))
+}
+
+#[track_caller]
+fn refuses(line: &str, files: &[(&str, &str)], message: &str) {
+    assert_eq!(parse(line, files).map(|_| ()).unwrap_err(), message);
+}
+
+/// The plan of the only task.
+#[track_caller]
+fn plan(line: &str, files: &[(&str, &str)]) -> BenchPlan {
+    let tasks = parse(line, files).unwrap();
+    assert_eq!(tasks.tasks.len(), 1);
+    tasks.tasks.into_iter().next().unwrap().parsed.plan
+}
+
+fn dataset(plan: &BenchPlan) -> Value {
+    match &plan.workload.dataset {
+        DatasetSpec::Aisbench(spec) => json!(spec),
+        other => json!(other),
+    }
+}
+
+const SHIPPED: &str = "--models vllm_api_stream_chat --datasets synthetic_gen_string -m perf";
+
+#[test]
+fn what_ships_with_the_peer_is_built_in() {
+    let plan = plan(SHIPPED, &[]);
+    let wire = json!(plan.wire);
+    assert_eq!(wire["class"], "vllm_chat");
+    assert_eq!(wire["extra_body"], json!({"temperature": 0.01, "ignore_eos": false}));
+    let data = dataset(&plan);
+    assert_eq!(data["kind"], "synthetic_text");
+    assert_eq!(data["input"], json!({"method": "uniform", "min": 1, "max": 200}));
+    assert_eq!((&data["own_lengths"], &data["output_tokens"]), (&json!(true), &json!(512)));
+    assert_eq!(plan.load.max_concurrency.map(std::num::NonZeroUsize::get), Some(1));
+    assert_eq!(json!(plan.load.arrivals), json!({"process": "burst"}));
+    let log = plan.output.run_log.unwrap();
+    let expected =
+        "outputs/default/20260820_101112/performances/vllm-api-stream-chat/synthetic.runlog.jsonl";
+    assert_eq!(log.to_str(), Some(expected));
+}
+
+#[test]
+fn every_built_in_model_and_data_set_can_be_asked_for() {
+    let library_environment = environment(&[]);
+    let library = super::Library { environment: &library_environment };
+    let models = super::catalog::names(super::catalog::Kind::Models, &library).unwrap();
+    assert_eq!(models.len(), 10);
+    for model in models {
+        let line = format!("--models {model} --datasets synthetic_gen_string -m perf --simulate");
+        assert!(parse(&line, &[]).is_ok(), "{model}");
+    }
+    let sets = super::catalog::names(super::catalog::Kind::Datasets, &library).unwrap();
+    assert_eq!(sets.len(), 13);
+    for set in sets {
+        let line = format!("--models vllm_api_stream_chat --datasets {set} -m perf --simulate");
+        assert!(parse(&line, &[]).is_ok(), "{set}: {:?}", parse(&line, &[]).err());
+    }
+}
+
+#[test]
+fn flags_change_what_configs_say() {
+    let line = format!(
+        "{SHIPPED} --host-ip 10.0.0.7 --host-port 9000 --batch-size 64 --request-rate 2.5 \
+         --set datasets.config.RequestCount=5*100 --set models.traffic_cfg.burstiness=0 \
+         --model-name m --num-warmups 0 --num-prompts 30 --seed 3"
+    );
+    let plan = plan(&line, &[]);
+    assert_eq!(json!(plan.server)["at"]["base_url"], "http://10.0.0.7:9000");
+    assert_eq!(plan.load.max_concurrency.map(std::num::NonZeroUsize::get), Some(64));
+    let arrivals = json!({"process": "gamma", "requests_per_second": 2.5, "burstiness": null});
+    assert_eq!(json!(plan.load.arrivals), arrivals);
+    assert_eq!(dataset(&plan)["rows"], 500);
+    assert_eq!((plan.load.warmup.requests, plan.workload.requests, plan.workload.seed), (0, 30, 3));
+    assert_eq!(plan.model.name.as_deref(), Some("m"));
+}
+
+#[test]
+fn pressure_lets_clients_come_one_by_one_and_go_on() {
+    let line = format!("{SHIPPED} --pressure --pressure-time 30 --batch-size 8 --request-rate 2");
+    let plan = plan(&line, &[]);
+    assert!(plan.load.in_rounds && plan.load.arrivals.is_burst());
+    assert_eq!(plan.load.lasts, Some(std::time::Duration::from_secs(30)));
+    assert_eq!(plan.load.opening.map(servemark_schedule::Rate::per_second), Some(2.0));
+}
+
+#[test]
+fn a_run_that_is_over_is_found() {
+    let there = [
+        ("outputs/default/20260101_000000/performances/x", ""),
+        ("outputs/default/20260301_000000/x", ""),
+    ];
+    let tasks = parse(&format!("{SHIPPED} -r"), &there).unwrap();
+    assert_eq!(
+        (tasks.folder.to_str(), tasks.reuse),
+        (Some("outputs/default/20260301_000000"), Reuse::Scored)
+    );
+    let tasks = parse(&format!("{SHIPPED}_viz -r 20260101_000000"), &there).unwrap();
+    assert_eq!(
+        (tasks.folder.to_str(), tasks.reuse),
+        (Some("outputs/default/20260101_000000"), Reuse::Only)
+    );
+    refuses(
+        &format!("{SHIPPED}_viz"),
+        &[],
+        "--mode perf_viz needs --reuse: the run whose results are shown",
+    );
+}
+
+#[test]
+fn other_modes_are_refused_by_name() {
+    refuses(
+        "--models vllm_api_stream_chat --datasets gsm8k_gen_0_shot_cot_str_perf",
+        &[],
+        "--mode all (the performance mode is -m perf) is not built yet",
+    );
+}
+
+#[test]
+fn questions_of_ones_own_need_no_config() {
+    let files =
+        [("q.jsonl", "{\"question\": \"x\", \"answer\": \"y\", \"A\": \"1\", \"B\": \"2\"}\n")];
+    let plan = plan("--models vllm_api_general --custom-dataset-path q.jsonl -m perf", &files);
+    let expected = "Question: {question}\nA. {A}\nB. {B}\nAnswer: {answer}";
+    assert_eq!(dataset(&plan)["template"]["text"], expected);
+    refuses(
+        "--models vllm_api_general --custom-dataset-path q.jsonl -m perf",
+        &[("q.jsonl", "{\"a\": 1}")],
+        "q.jsonl:1: there is no column question",
+    );
+}
