@@ -126,24 +126,24 @@ pub fn parse(
     let (mut args, _): (EvalscopeArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
-    understand(args, given, environment).map_err(refuse)
+    understand(args, &given, environment).map_err(refuse)
 }
 
 fn understand(
     args: EvalscopeArgs,
-    given: Given,
+    given: &Given,
     environment: &Environment,
 ) -> Result<EvalscopeRuns, CliError> {
     let credentials = server::credentials(&args.target)?;
-    refusal::check_built(&args, &given)?;
+    refusal::check_built(&args, given)?;
     let settled = Settled::of(&args)?;
     refusal::check_dataset(&args, &settled)?;
     let mut warnings = settled.warnings.clone();
-    scope::check(&args, &given, &mut warnings)?;
+    scope::check(&args, given, &mut warnings)?;
     warnings.extend(uncovered(&args, &settled));
     let search = SlaSearch::of(&args, &settled)?;
     let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
-    let planner = Planner::new(args, settled, &given, environment)?;
+    let planner = Planner::new(args, settled, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let (hub, cache) = (environment.hub(), environment.cache());
@@ -159,11 +159,11 @@ fn understand(
 fn uncovered(args: &EvalscopeArgs, settled: &Settled) -> Option<String> {
     let steps = settled.steps();
     let closed = steps.iter().filter(|step| !step.is_open() && step.parallel > 1);
-    let short = closed.filter_map(|&step| {
-        let covered = load::lead_in(&args.load, step).ok()? as i64;
+    let mut short = closed.filter_map(|&step| {
+        let covered = i64::try_from(load::lead_in(&args.load, step).ok()?).ok()?;
         (covered < step.parallel).then_some((covered, step.parallel))
     });
-    short.last().map(|(covered, parallel)| {
+    short.next_back().map(|(covered, parallel)| {
         format!(
             "warm-up covers {covered} of {parallel} places, so the first requests that are measured \
              leave at once and wait for one another; --warmup-num {parallel} keeps that out, or {} \

@@ -19,8 +19,8 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench; those of the
-    /// run if left out
+    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench, evalscope;
+    /// those of the run if left out
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_layout)]
     pub layouts: Vec<Layout>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use servemark_core::JsonObject;
 use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
-use servemark_report::{AisbenchOptions, VllmOptions};
+use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
 
 use crate::SloSpec;
 
@@ -26,6 +26,9 @@ pub struct ScoringSpec {
     /// What AISBench's tables and files tell.
     #[serde(skip_serializing_if = "is_default")]
     pub aisbench: AisbenchOptions,
+    /// Whose version's evalscope's tables and files are, and what they tell besides.
+    #[serde(skip_serializing_if = "is_default")]
+    pub evalscope: EvalscopeOptions,
     /// What vLLM's table and result tell.
     #[serde(skip_serializing_if = "is_default")]
     pub vllm: VllmOptions,
@@ -59,6 +62,7 @@ impl Default for ScoringSpec {
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
             aisbench: AisbenchOptions::default(),
+            evalscope: EvalscopeOptions::default(),
             vllm: VllmOptions::default(),
             print_requests: false,
             plots: false,
@@ -84,6 +88,8 @@ pub enum Layout {
     Aisbench,
     /// Ours, of embeddings and rankings.
     Embedding,
+    /// evalscope's.
+    Evalscope,
     /// Ours.
     Native,
     /// SGLang 0.5.23's.

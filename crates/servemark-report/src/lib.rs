@@ -11,6 +11,7 @@ mod comparison;
 mod dataset_stats;
 mod embedding;
 mod evalscope;
+mod evalscope_search;
 mod file_name;
 mod grid;
 mod layout;
@@ -39,6 +40,9 @@ pub use embedding::{EmbeddingTable, write_grid};
 pub use evalscope::{
     EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, EvalscopeSummary,
     EvalscopeSweep, EvalscopeTable,
+};
+pub use evalscope_search::{
+    EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
 };
 pub use file_name::ResultFileName;
 pub use grid::GridFormat;

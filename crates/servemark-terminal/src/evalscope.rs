@@ -1,52 +1,106 @@
-//! evalscope's runs, one after the other, and the report of them all.
+//! evalscope's runs, one after the other or in a search, and the report of them all.
+
+mod search;
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use servemark::core::JsonObject;
 use servemark::plan::{BenchPlan, PointsSpec, SweepSpec};
-use servemark::{ExitCode, RunContext, Scores};
+use servemark::report::{EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
+use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
-use crate::serve;
+use crate::{screen, serve};
 
 /// Does what was asked for. Its exit code is that of the run that went worst.
 pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
     match &asked.task {
-        EvalscopeTask::Runs(spec) => runs(spec, &context),
-        EvalscopeTask::Search(_) => unreachable!("searches are refused"),
+        EvalscopeTask::Runs(spec) => runs(asked, spec, &context),
+        EvalscopeTask::Search(search) => search::search(asked, search, &context),
     }
 }
 
-fn runs(spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
-    let mut worst = ExitCode::Ok;
+fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
+    let (mut done, mut worst) = (Vec::new(), ExitCode::Ok);
     make_folders(spec)?;
     for run in servemark::Sweep::open(spec, None, context)? {
-        let done = run?;
-        let plan = &done.point.plan;
-        let scores = Scores::of_run(&done.run, &plan.scoring);
-        serve::show(&scores)?;
-        worst = worst.max(serve::keep(&done.run, &scores, &plan.output)?);
+        let (reported, code) = run_one(&run?)?;
+        worst = worst.max(code);
+        done.push(reported);
     }
+    report(asked, &done)?;
     Ok(worst)
+}
+
+/// A run with its numbers, and what is repeated of its command line.
+struct Reported {
+    run: EvalscopeRun,
+    arguments: JsonObject,
+}
+
+impl Reported {
+    /// `benchmark_summary.json` and `benchmark_percentile.json`.
+    fn documents(&self) -> anyhow::Result<(JsonObject, Vec<JsonObject>)> {
+        let files = self.run.files(&self.arguments);
+        let percentiles = files.iter().find(|(name, _)| *name == "benchmark_percentile.json");
+        let text = percentiles.map_or("[]", |(_, text)| text);
+        Ok((self.run.summary_json(), serde_json::from_str(text)?))
+    }
+}
+
+/// The tables and the files of a run that is over.
+fn run_one(done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
+    let plan = &done.point.plan;
+    let scores = Scores::of_run(&done.run, &plan.scoring);
+    serve::show(&scores)?;
+    let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
+    if let Some(folder) = folder(plan) {
+        let kept = scores.save_evalscope(&reported.run, folder);
+        kept.with_context(|| format!("cannot write the results to {}", folder.display()))?;
+    }
+    let code = serve::keep(&done.run, &scores, &plan.output)?;
+    Ok((reported, code))
+}
+
+/// The report of all runs, on the screen and beside their folders.
+fn report(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
+    let runs: Vec<EvalscopeRun> = done.iter().map(|reported| reported.run.clone()).collect();
+    let subject = subject(&asked.first.plan.echo, &asked.folder);
+    let summary = EvalscopeSweep::of(&runs, &subject).summary();
+    screen::print(&summary);
+    let path = asked.folder.join("performance_summary.txt");
+    fs::write(&path, summary).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
+    let said = |key: &str| arguments.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    EvalscopeSubject::new(said("model_id"), said("dataset"), said("api"))
+        .with_alias(said("alias"))
+        .at(said("url"))
+        .in_folder(&folder.to_string_lossy())
 }
 
 /// Makes the folder of every run; one that holds a run already stays as it is.
 fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
     let PointsSpec::Listed(plans) = &spec.points else { return Ok(()) };
-    plans.iter().try_for_each(|named| make_folder(&named.plan))
+    plans.iter().filter_map(|named| folder(&named.plan)).try_for_each(make_folder)
 }
 
-fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
-    let Some(log) = &plan.output.run_log else { return Ok(()) };
-    let folder = log.parent().unwrap_or(Path::new(""));
-    if log.exists() {
-        let why = format!(
-            "{} holds a run already; choose another --outputs-dir or --name",
-            folder.display()
-        );
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    let is_taken = folder.join("benchmark_args.json").exists();
+    if is_taken {
+        let folder = folder.display();
+        let why = format!("{folder} holds a run already; choose another --outputs-dir or --name");
         return Err(CliError::Peer(why).into());
     }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// The folder of a run, where its log is, too.
+fn folder(plan: &BenchPlan) -> Option<&Path> {
+    plan.output.run_log.as_deref().and_then(Path::parent)
 }

@@ -97,6 +97,7 @@ mod context;
 mod discover;
 mod draw;
 mod error;
+mod evalscope_files;
 mod execute;
 mod facts;
 mod files;

@@ -9,8 +9,8 @@ use servemark_core::{Header, RunLog};
 use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, Standing, Verdict};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
-    GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, SglangOptions,
-    SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
+    EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
+    SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
 };
 
 use crate::{ExitCode, Run};
@@ -24,6 +24,7 @@ pub struct Scores<'a> {
     pub(crate) log: &'a RunLog,
     pub(crate) scoring: &'a ScoringSpec,
     aisbench: OnceCell<Metrics>,
+    evalscope: OnceCell<Metrics>,
     sglang: OnceCell<Metrics>,
     native: OnceCell<Metrics>,
     vllm: OnceCell<Metrics>,
@@ -37,6 +38,7 @@ impl<'a> Scores<'a> {
             log,
             scoring,
             aisbench: OnceCell::new(),
+            evalscope: OnceCell::new(),
             sglang: OnceCell::new(),
             native: OnceCell::new(),
             vllm: OnceCell::new(),
@@ -140,6 +142,7 @@ impl<'a> Scores<'a> {
         match layout {
             Layout::Aisbench => Format::Aisbench(self.scoring.aisbench.clone()),
             Layout::Embedding => Format::Embedding,
+            Layout::Evalscope => Format::Evalscope(self.scoring.evalscope),
             Layout::Sglang => Format::Sglang(self.options()),
             Layout::Vllm => Format::Vllm(self.scoring.vllm.clone()),
             _ => Format::Native,
@@ -169,6 +172,7 @@ impl<'a> Scores<'a> {
     pub(crate) fn metrics(&self, layout: Layout) -> &Metrics {
         let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
             Layout::Aisbench => (&self.aisbench, MetricPolicy::aisbench),
+            Layout::Evalscope => (&self.evalscope, self.evalscope_policy()),
             Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
             Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),
@@ -178,6 +182,14 @@ impl<'a> Scores<'a> {
             _ => policy(),
         };
         cell.get_or_init(|| Metrics::score(self.log, &self.policy(policy)))
+    }
+
+    fn evalscope_policy(&self) -> fn() -> MetricPolicy {
+        match self.scoring.evalscope.style {
+            EvalscopeStyle::V1_0 => MetricPolicy::evalscope_1_0,
+            EvalscopeStyle::V1_7 => MetricPolicy::evalscope_1_7,
+            _ => MetricPolicy::evalscope,
+        }
     }
 
     /// A policy with what is asked for besides.

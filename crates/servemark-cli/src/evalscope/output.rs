@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
+use servemark_report::{EvalscopeOptions, EvalscopeStyle};
 
 use super::args::EvalscopeArgs;
 use super::namespace;
@@ -11,7 +12,13 @@ use crate::error::CliError;
 
 /// The tables and what counts as a run that went well.
 pub(super) fn scoring(args: &EvalscopeArgs) -> Result<ScoringSpec, CliError> {
-    args.judging.scoring(Layout::Native)
+    let mut scoring = args.judging.scoring(Layout::Evalscope)?;
+    let style = EvalscopeStyle::from_name(&args.extras.style).unwrap_or_default();
+    let mut options = EvalscopeOptions::of(style);
+    options.handoff = args.load.enable_pd_metrics;
+    options.speeds = args.dataset.dataset.starts_with("speed_benchmark");
+    scoring.evalscope = options;
+    Ok(scoring)
 }
 
 /// The files of one run.

@@ -8,6 +8,7 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Data set")]
+#[expect(clippy::struct_field_names, reason = "fields are named as the flags are")]
 pub(in crate::evalscope) struct DatasetArgs {
     /// Where prompts come from
     #[arg(long, value_name = "NAME", default_value = "openqa")]

@@ -8,6 +8,7 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sampling")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 pub(in crate::evalscope) struct SamplingArgs {
     /// Sent as it is
     #[arg(long, value_name = "NUMBER", value_parser = python::float)]

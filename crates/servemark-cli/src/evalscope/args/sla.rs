@@ -8,6 +8,7 @@ use crate::python;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Search")]
+#[expect(clippy::struct_field_names, reason = "fields are named as the flags are")]
 pub(in crate::evalscope) struct SlaArgs {
     /// Search for the largest load that holds --sla-params, or that is best by them
     #[arg(long)]

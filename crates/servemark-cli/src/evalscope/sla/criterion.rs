@@ -113,7 +113,7 @@ fn goal(text: &str, metric: SlaMetric) -> Result<SlaGoal, CliError> {
         "min" => return Ok(SlaGoal::Min),
         _ => {}
     }
-    let signs: [(&str, fn(f64) -> SlaGoal); 4] = [
+    let signs: [(&str, Limit); 4] = [
         ("<=", SlaGoal::AtMost),
         (">=", SlaGoal::AtLeast),
         ("<", SlaGoal::Below),
@@ -127,6 +127,9 @@ fn goal(text: &str, metric: SlaMetric) -> Result<SlaGoal, CliError> {
     })?;
     Ok(goal(limit_of(limit.trim(), metric, text)?))
 }
+
+/// What a limit becomes behind a sign.
+type Limit = fn(f64) -> SlaGoal;
 
 /// A limit in the metric's own unit.
 fn limit_of(limit: &str, metric: SlaMetric, text: &str) -> Result<f64, CliError> {

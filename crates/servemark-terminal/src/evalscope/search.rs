@@ -1,0 +1,153 @@
+//! evalscope's search for the largest load that holds.
+
+use std::fs;
+
+use anyhow::Context;
+use servemark::plan::{Bracket, largest, peak};
+use servemark::report::{
+    EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
+};
+use servemark::{ExecuteError, ExitCode, RunContext};
+use servemark_cli::{EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch, Used};
+
+use super::{Reported, make_folders, report, run_one};
+use crate::screen;
+
+/// Searches, and tells what was tried and what was chosen.
+pub(super) fn search(
+    asked: &EvalscopeRuns,
+    search: &SlaSearch,
+    context: &RunContext,
+) -> anyhow::Result<ExitCode> {
+    let mut tuner = Tuner::new(asked, search, context);
+    let best = search.groups[0].first().filter(|criterion| criterion.goal.is_best());
+    let selections = match best {
+        Some(criterion) => vec![tuner.best(criterion)?],
+        None => search.groups.iter().map(|group| tuner.largest(group)).collect::<Result<_, _>>()?,
+    };
+    let Tuner { mut probes, done, worst, .. } = tuner;
+    for probe in &mut probes {
+        probe.groups = search.groups.iter().map(|group| holds(probe, group)).collect();
+    }
+    let path = asked.folder.join("sla_summary.json");
+    fs::write(&path, evalscope_search_json(search.variable.as_str(), &probes))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    report(asked, &done)?;
+    let tables = screen::text(|out| write_evalscope_search(&probes, &selections, out))?;
+    screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
+    let is_found = selections.iter().all(|selection| selection.load.is_some());
+    Ok(if is_found { worst } else { worst.max(ExitCode::GateFailed) })
+}
+
+/// Runs what a search asks for, and remembers it.
+struct Tuner<'a> {
+    asked: &'a EvalscopeRuns,
+    search: &'a SlaSearch,
+    context: &'a RunContext,
+    used: Used,
+    probes: Vec<EvalscopeProbe>,
+    /// The first run of each load, for the report of them all.
+    done: Vec<Reported>,
+    worst: ExitCode,
+}
+
+impl<'a> Tuner<'a> {
+    fn new(asked: &'a EvalscopeRuns, search: &'a SlaSearch, context: &'a RunContext) -> Self {
+        let (probes, done) = (Vec::new(), Vec::new());
+        Self { asked, search, context, used: Used::default(), probes, done, worst: ExitCode::Ok }
+    }
+
+    /// The largest load at which all criteria of a group hold.
+    fn largest(&mut self, group: &[SlaCriterion]) -> anyhow::Result<EvalscopeSelection> {
+        let range = self.search.range;
+        let Bracket { holds: found, .. } =
+            largest(&range, |load| anyhow::Ok(holds(self.probe(load)?, group)))?;
+        let reason = match found {
+            Some(_) => "Satisfied at the selected tested pressure".to_owned(),
+            None => format!("Failed at lower bound ({})", range.lower),
+        };
+        let criteria = group.iter().map(said).collect();
+        Ok(EvalscopeSelection::new(criteria, found.map(whole), reason))
+    }
+
+    /// The load at which a metric is best; of several, the smallest.
+    fn best(&mut self, criterion: &SlaCriterion) -> anyhow::Result<EvalscopeSelection> {
+        let range = self.search.range;
+        peak(&range, |load| anyhow::Ok(score(self.probe(load)?, criterion)))?;
+        let scores =
+            self.probes.iter().filter_map(|probe| Some((score(probe, criterion)?, probe.load)));
+        let best =
+            scores.min_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+        let name = criterion.metric.name;
+        let reason = match best {
+            Some((score, _)) => format!("Best observed {name}: {}", shown(score.abs())),
+            None => "No run passed the 100% success gate with the required metric".to_owned(),
+        };
+        let criteria = vec![said(criterion)];
+        Ok(EvalscopeSelection::new(criteria, best.map(|(_, load)| load), reason))
+    }
+
+    /// What is known of a load, which is run if nothing is.
+    fn probe(&mut self, load: f64) -> anyhow::Result<&EvalscopeProbe> {
+        let load = whole(load);
+        let known = self.probes.iter().position(|probe| probe.load == load);
+        let place = match known {
+            Some(place) => place,
+            None => self.try_out(load)?,
+        };
+        Ok(&self.probes[place])
+    }
+
+    /// Runs a load. Says where it is among the probes.
+    fn try_out(&mut self, load: u32) -> anyhow::Result<usize> {
+        let (runs, used) = self.asked.probe(self.search, load, self.used)?;
+        make_folders(&runs)?;
+        let mut done = Vec::new();
+        for run in servemark::Sweep::open(&runs, None, self.context)? {
+            let (reported, code) = run_one(&run?)?;
+            self.worst = self.worst.max(code);
+            done.push(reported);
+        }
+        if done.len() < self.search.runs as usize {
+            return Err(ExecuteError::Interrupted.into());
+        }
+        self.used = used;
+        let documents = done.iter().map(Reported::documents).collect::<anyhow::Result<_>>()?;
+        self.probes.push(EvalscopeProbe::new(load, documents));
+        self.done.push(done.swap_remove(0));
+        Ok(self.probes.len() - 1)
+    }
+}
+
+/// Whether everything that is asked of a load holds, and no request of its runs failed.
+fn holds(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
+    let holds = |criterion: &SlaCriterion| {
+        value(probe, criterion).is_some_and(|value| criterion.goal.holds(value))
+    };
+    probe.is_whole() && group.iter().all(holds)
+}
+
+/// A number that is the larger the better; none of a load whose requests failed.
+fn score(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
+    let value = value(probe, criterion).filter(|_| probe.is_whole())?;
+    Some(if criterion.goal == SlaGoal::Min { -value } else { value })
+}
+
+fn value(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
+    probe.mean(criterion.metric.field, criterion.metric.percentile)
+}
+
+fn said(criterion: &SlaCriterion) -> (String, String) {
+    (criterion.metric.name.to_owned(), criterion.text())
+}
+
+/// Four decimals, without zeros at the end.
+fn shown(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[expect(clippy::cast_sign_loss, reason = "a load is one or more")]
+fn whole(load: f64) -> u32 {
+    load as u32
+}
