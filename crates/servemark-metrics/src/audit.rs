@@ -80,6 +80,13 @@ impl Audit {
         audit.verdict = worst.unwrap_or(audit.verdict);
         audit
     }
+
+    /// Whether the client kept up with its load: it was offered as fast as it was asked for, and
+    /// there was time to read the answers. Requests that were each a little late, of which the
+    /// verdict tells, are no other load.
+    pub fn keeps_up(&self) -> bool {
+        verdict::keeps_up(self)
+    }
 }
 
 /// The verdict and its reasons on one line.

@@ -9,7 +9,7 @@ mod trial;
 
 use std::path::Path;
 
-use servemark_metrics::{MetricPolicy, Verdict};
+use servemark_metrics::MetricPolicy;
 use servemark_plan::{Bracket, SloSearchSpec, largest};
 
 pub use self::answer::SloAnswer;
@@ -101,7 +101,7 @@ impl<P: Probe> SloSearch<P> {
         if !done.run.log.is_complete() {
             return Ok(None);
         }
-        let is_usable = done.run.audit.verdict < Verdict::ClientLimited;
+        let is_usable = done.run.audit.keeps_up();
         trial.add(done, is_usable, &self.policy, &self.spec);
         self.trials.retain(|known| !known.is_of(value));
         self.trials.push(trial.clone());

@@ -3,6 +3,7 @@
 mod audit;
 mod bad_input;
 mod hub;
+mod objectives;
 mod pictures;
 mod program;
 mod runs;

@@ -70,6 +70,12 @@ pub(super) fn findings(audit: &Audit) -> Vec<Finding> {
     findings
 }
 
+/// Whether the load was offered and its answers could be read.
+pub(super) fn keeps_up(audit: &Audit) -> bool {
+    let rules: [Rule; 3] = [behind, busy, log_wait];
+    rules.iter().all(|rule| rule(audit).is_none())
+}
+
 /// What speaks against a run, or for it, if anything does.
 type Rule = fn(&Audit) -> Option<String>;
 

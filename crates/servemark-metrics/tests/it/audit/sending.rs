@@ -119,3 +119,15 @@ fn a_few_late_sends_are_no_habit() {
     late(4).is(Verdict::Clean, "");
     late(5).is(Verdict::ClientLimited, "50.0 % of the sends");
 }
+
+#[test]
+fn who_is_late_by_a_little_keeps_up_and_who_sends_slower_does_not() {
+    let late = Run::with_each(|request| request.sent = request.due + 2_000).audit();
+    assert_eq!((late.verdict, late.keeps_up()), (Verdict::ClientLimited, true), "{late}");
+    let mut behind = Run::clean();
+    for (index, request) in (0..).zip(&mut behind.requests) {
+        request.sent = request.due + index * 200;
+    }
+    assert!(!behind.audit().keeps_up());
+    assert!(!Run::with_cost(|cost| cost.shards = vec![shard(96, 0)]).audit().keeps_up());
+}
