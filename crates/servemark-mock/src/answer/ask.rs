@@ -16,6 +16,7 @@ pub(crate) struct Ask {
     input: Prompt,
     input_ids: Prompt,
     max_completion_tokens: Option<u32>,
+    max_output_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
     prompt: Prompt,
@@ -64,7 +65,8 @@ impl Ask {
     }
 
     pub(crate) fn output_tokens(&self) -> Option<u32> {
-        self.max_completion_tokens.or(self.max_tokens).or(self.sampling_params.max_new_tokens)
+        let names = [self.max_completion_tokens, self.max_output_tokens, self.max_tokens];
+        names.into_iter().flatten().next().or(self.sampling_params.max_new_tokens)
     }
 
     pub(crate) fn is_stream(&self) -> bool {

@@ -20,12 +20,16 @@ pub(crate) enum Dialect {
     Chat,
     /// `/v1/completions`
     Completions,
-    /// `/v1/embeddings`, Infinity's `/embeddings` and vLLM's `/pooling`
+    /// `/v1/embeddings`, and Infinity's `/embeddings`
     Embeddings,
     /// SGLang's own `/generate`
     Generate,
+    /// vLLM's `/pooling`
+    Pooling,
     /// `/v1/rerank`
     Rerank,
+    /// `/v1/responses`
+    Responses,
     /// TensorRT-LLM's stream behind Triton
     Triton,
 }
@@ -54,7 +58,7 @@ impl<'a> Author<'a> {
     }
 
     pub(crate) fn length(&self) -> Length {
-        if matches!(self.dialect, Dialect::Embeddings | Dialect::Rerank) {
+        if matches!(self.dialect, Dialect::Embeddings | Dialect::Pooling | Dialect::Rerank) {
             return Length { tokens: 1, tokens_per_piece: NonZeroU32::MIN };
         }
         let asked = self.spec.output_tokens.or(self.ask.output_tokens());
@@ -82,9 +86,11 @@ impl<'a> Author<'a> {
         let document = match self.dialect {
             Dialect::Chat => self.chat_document(tokens),
             Dialect::Completions => self.completions_document(tokens),
-            Dialect::Embeddings => return self.embeddings_document(vectors),
+            Dialect::Embeddings => return self.vectors_document("embedding", "embedding", vectors),
             Dialect::Generate => self.generated(tokens),
+            Dialect::Pooling => return self.vectors_document("pooling", "data", vectors),
             Dialect::Rerank => self.ranking(),
+            Dialect::Responses => self.responses_document(tokens),
             Dialect::Triton => triton_event(&words::text(tokens)),
         };
         document.to_string()
@@ -103,16 +109,29 @@ impl<'a> Author<'a> {
         self.openai("cmpl", "text_completion", choice)
     }
 
-    /// Put together from text: as values, its numbers would cost more than all the rest.
-    fn embeddings_document(&self, vectors: &Vectors) -> String {
+    fn responses_document(&self, tokens: u32) -> Value {
+        let part = json!({"type": "output_text", "text": words::text(tokens), "annotations": []});
+        let message = json!({"type": "message", "role": "assistant", "content": [part]});
+        let (prompt, number) = (self.prompt_tokens(), self.number.to_string());
+        let all = json!(prompt.saturating_add(tokens));
+        let usage = response_usage(json!(prompt), json!(tokens), all);
+        let mut document = response(&number, &self.spec.model, "completed");
+        document["output"] = json!([message]);
+        document["usage"] = usage;
+        document
+    }
+
+    /// A vector for each text, under the names that a route has for it. Put together from text: as
+    /// values, its numbers would cost more than all the rest.
+    fn vectors_document(&self, object: &str, key: &str, vectors: &Vectors) -> String {
         let vector = vectors.find(self.vector());
-        let embedding =
-            |index| format!(r#"{{"object":"embedding","index":{index},"embedding":{vector}}}"#);
-        let embeddings: Vec<_> = (0..self.ask.prompt().items).map(embedding).collect();
-        let (embeddings, model) = (embeddings.join(","), json!(self.spec.model));
+        let of_text =
+            |index| format!(r#"{{"object":"{object}","index":{index},"{key}":{vector}}}"#);
+        let all: Vec<_> = (0..self.ask.prompt().items).map(of_text).collect();
+        let (all, model) = (all.join(","), json!(self.spec.model));
         let tokens = self.prompt_tokens();
         let usage = format!(r#"{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}"#);
-        format!(r#"{{"object":"list","data":[{embeddings}],"model":{model},"usage":{usage}}}"#)
+        format!(r#"{{"object":"list","data":[{all}],"model":{model},"usage":{usage}}}"#)
     }
 
     /// The vector of every text, as it was asked for.
@@ -191,6 +210,17 @@ impl OpenAi<'_> {
 pub(super) fn count(prompt: Value, completion: Value, total: Value) -> Value {
     let counts =
         [("prompt_tokens", prompt), ("completion_tokens", completion), ("total_tokens", total)];
+    counts.into_iter().collect()
+}
+
+/// What `/v1/responses` says of an answer as a whole.
+pub(super) fn response(number: &str, model: &str, status: &str) -> Value {
+    json!({"id": format!("resp_{number}"), "object": "response", "model": model, "status": status})
+}
+
+/// The counts as `/v1/responses` tells them.
+pub(super) fn response_usage(input: Value, output: Value, total: Value) -> Value {
+    let counts = [("input_tokens", input), ("output_tokens", output), ("total_tokens", total)];
     counts.into_iter().collect()
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Dialect;
 use super::ask::UsageEvents;
-use super::dialect::{OpenAi, count, triton_event};
+use super::dialect::{OpenAi, count, response, response_usage, triton_event};
 use super::script::Script;
 use super::template::{HEX_NUMBER, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template, Text};
 
@@ -46,8 +46,9 @@ impl Form {
         match self.dialect {
             Dialect::Chat => Some(self.chat(&openai("chatcmpl"))),
             Dialect::Completions => Some(self.completions(&openai("cmpl"))),
-            Dialect::Embeddings | Dialect::Rerank => None,
+            Dialect::Embeddings | Dialect::Pooling | Dialect::Rerank => None,
             Dialect::Generate => Some(self.generate()),
+            Dialect::Responses => Some(self.responses(model)),
             Dialect::Triton => Some(self.triton()),
         }
     }
@@ -102,6 +103,25 @@ impl Form {
             last_piece: Some(piece(json!({"type": "length", "length": TOKENS}))),
             closing: cumulative(""),
             end_mark: true,
+        }
+    }
+
+    /// Every event says by a line of its own what it is, and the last one that it is over.
+    fn responses(self, model: &str) -> Script {
+        let event = |kind: &str, of: (&str, Value)| {
+            let mut event = json!({"type": kind});
+            event[of.0] = of.1;
+            self.style.named(kind, &event)
+        };
+        let whole = |status: &str| response(NUMBER, model, status);
+        let mut completed = whole("completed");
+        completed["usage"] = response_usage(json!(PROMPT), json!(TOKENS), json!(TOTAL));
+        Script {
+            opening: delta(&event("response.created", ("response", whole("in_progress")))),
+            piece: delta(&event("response.output_text.delta", ("delta", json!(TEXT)))),
+            last_piece: None,
+            closing: delta(&event("response.completed", ("response", completed))),
+            end_mark: false,
         }
     }
 

@@ -33,10 +33,19 @@ impl Style {
         self.event(&json.to_string())
     }
 
+    /// The same, behind a line that names it.
+    pub(super) fn named(self, name: &str, json: &Value) -> String {
+        self.lines(&format!("event: {name}{}data: {json}", self.line_end))
+    }
+
     /// The event that holds `data`.
     pub(super) fn event(self, data: &str) -> String {
+        self.lines(&format!("data: {data}"))
+    }
+
+    fn lines(self, lines: &str) -> String {
         let end = self.line_end;
-        let event = format!("data: {data}{end}{end}");
+        let event = format!("{lines}{end}{end}");
         self.comment.map_or(event.clone(), |comment| format!("{comment}{end}{end}{event}"))
     }
 }

@@ -28,10 +28,10 @@ impl Route {
             ("POST", "/v1/completions" | "/v1/models/model:predict") => {
                 Self::Answer(Dialect::Completions)
             }
-            ("POST", "/v1/embeddings" | "/embeddings" | "/pooling") => {
-                Self::Answer(Dialect::Embeddings)
-            }
+            ("POST", "/v1/embeddings" | "/embeddings") => Self::Answer(Dialect::Embeddings),
+            ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
             ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
+            ("POST", "/v1/responses") => Self::Answer(Dialect::Responses),
             ("POST", "/v2/models/ensemble/generate_stream") => Self::Answer(Dialect::Triton),
             (
                 "GET" | "POST",

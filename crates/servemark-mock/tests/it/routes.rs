@@ -138,6 +138,30 @@ fn embeddings_are_as_long_and_as_short_as_asked_for() {
 }
 
 #[test]
+fn what_is_pooled_is_called_data() {
+    let answer = post(&server(&[]), "/pooling", r#"{"input": ["a b", "c"], "model": "m"}"#).json();
+    assert_eq!(answer["data"][1]["object"], "pooling");
+    assert_eq!(answer["data"][1]["data"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn responses_name_their_events_and_end_with_the_whole() {
+    let body = r#"{"model": "m", "input": "a b", "max_output_tokens": 8, "stream": true}"#;
+    let response = post(&server(&[]), "/v1/responses", body);
+    let named = response.body.matches("event: response.output_text.delta\ndata: ").count();
+    assert_eq!((named, response.body.contains("[DONE]")), (8, false), "{}", response.body);
+    let last = response.body.trim_end().rsplit("data: ").next().unwrap();
+    let last: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(last["type"], "response.completed");
+    let usage = json!({"input_tokens": 2, "output_tokens": 8, "total_tokens": 10});
+    assert_eq!(last["response"]["usage"], usage);
+    let body = r#"{"model": "m", "input": "a b", "max_output_tokens": 8}"#;
+    let answer = post(&server(&[]), "/v1/responses", body).json();
+    assert_eq!(answer["output"][0]["content"][0]["text"], TEXT);
+    assert_eq!(answer["usage"], usage);
+}
+
+#[test]
 fn documents_are_ranked() {
     let body = r#"{"query": "a b", "documents": ["c", "d e", "f"], "top_n": 2}"#;
     let answer = post(&server(&[]), "/v1/rerank", body).json();
