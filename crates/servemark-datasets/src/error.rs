@@ -14,14 +14,6 @@ pub enum SpecError {
         /// Every name of the peer.
         known: String,
     },
-    /// A data set takes no such arguments.
-    #[error("--dataset-args of {dataset}: {reason}")]
-    Arguments {
-        /// Its name.
-        dataset: &'static str,
-        /// What is wrong with them.
-        reason: String,
-    },
     /// Lengths would not lie between nothing and the whole.
     #[error("a range ratio must lie in 0 to 1, not {0}; 1 makes every length the same")]
     RangeRatio(f64),

@@ -4,7 +4,6 @@
 //! the same order. Draws are made from the run's two global generators, as evalscope's are; what
 //! evalscope draws while a run goes on, here is drawn before it.
 
-mod arguments;
 mod asked;
 mod conversations;
 mod inputs;
@@ -20,6 +19,8 @@ mod target;
 mod texts;
 mod trie;
 mod workload;
+
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Tokenizer};
@@ -135,6 +136,20 @@ impl EvalscopeSpec {
     fn tokenizer<'a>(&self, context: &DrawContext<'a>) -> Result<&'a dyn Tokenizer, DatasetError> {
         let missing = || measure::no_tokenizer(self.data.name().as_str());
         self.tokenizer.then_some(context.tokenizer).ok_or_else(missing)
+    }
+
+    /// The name under which its file, or its folder, is published, and where the path goes.
+    pub(crate) fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
+        let name = self.data.name();
+        let path = match &mut self.data {
+            EvalscopeData::Texts(spec) => &mut spec.path,
+            EvalscopeData::Turns(spec) => &mut spec.path,
+            EvalscopeData::Trie(spec) => &mut spec.path,
+            EvalscopeData::Pictured(spec) => &mut spec.path,
+            EvalscopeData::SweSmith(spec) if spec.path.is_none() => &mut spec.trajectories,
+            _ => return None,
+        };
+        Some((name.published()?, path))
     }
 
     /// Whether a session may have more than one turn.

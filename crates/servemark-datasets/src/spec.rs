@@ -178,6 +178,7 @@ impl DatasetSpec {
             Self::Mooncake(MooncakeSpec { path, workload, .. }) if !workload.is_here() => {
                 (workload.published(), path)
             }
+            Self::Evalscope(spec) => spec.unfiled()?,
             _ => return None,
         };
         path.is_none().then_some((name, path))

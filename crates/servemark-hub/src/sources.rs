@@ -45,8 +45,8 @@ impl DatasetSource {
         Self::Web { url: url.into() }
     }
 
-    /// The file that SGLang 0.5.23 downloads for a data set, by the name that it has there; for
-    /// `mooncake` by that of its workload.
+    /// What SGLang 0.5.23 or evalscope 1.14.1 downloads for a data set, by the name that it has
+    /// there; for `mooncake` by that of its workload.
     ///
     /// ```
     /// use servemark_hub::DatasetSource;
@@ -56,6 +56,10 @@ impl DatasetSource {
     /// assert!(DatasetSource::of("custom").is_none());
     /// ```
     pub fn of(dataset: &str) -> Option<Self> {
+        if let Some((_, repository, split)) = TABLES.iter().find(|(name, ..)| *name == dataset) {
+            let (repository, split) = ((*repository).to_owned(), (*split).to_owned());
+            return Some(Self::Table { repository, subset: None, split });
+        }
         let (_, repository, file) = HUB.iter().find(|(name, ..)| *name == dataset).copied()?;
         Some(if repository.contains("://") {
             Self::web(format!("{repository}/{file}"))
@@ -67,6 +71,13 @@ impl DatasetSource {
 
 /// Each data set, where it is, and its file there.
 const HUB: &[(&str, &str, &str)] = &[
+    ("evalscope/longalpaca", "Yukang/LongAlpaca-12k", "LongAlpaca-12k.json"),
+    ("evalscope/openqa", "Hello-SimpleAI/HC3-Chinese", "open_qa.jsonl"),
+    ("evalscope/share_gpt_en", SHAREGPT_90K, "sharegpt_jsonl/common_en_70k.jsonl"),
+    ("evalscope/share_gpt_zh", SHAREGPT_90K, "sharegpt_jsonl/common_zh_70k.jsonl"),
+    ("evalscope/trie_agentic_coding", TRIE, "agentic_coding_8k.jsonl"),
+    ("evalscope/trie_code_qa", TRIE, "code_qa_8k.jsonl"),
+    ("evalscope/trie_office_work", TRIE, "office_work_8k.jsonl"),
     ("longbench_v2", "THUDM/LongBench-v2", "data.json"),
     ("mmmu", "MMMU/MMMU", "Math/test-00000-of-00001.parquet"),
     ("mooncake/conversation", MOONCAKE, "traces/conversation_trace.jsonl"),
@@ -77,6 +88,15 @@ const HUB: &[(&str, &str, &str)] = &[
     ("sharegpt", SHAREGPT, SHAREGPT_FILE),
 ];
 
+/// Each data set of tables, where it is, and its split.
+const TABLES: &[(&str, &str, &str)] = &[
+    ("evalscope/flickr8k", "clip-benchmark/wds_flickr8k", "test"),
+    ("evalscope/kontext_bench", "black-forest-labs/kontext-bench", "test"),
+    ("evalscope/swe_smith", "SWE-bench/SWE-smith-trajectories", "tool"),
+];
+
+const SHAREGPT_90K: &str = "shareAI/ShareGPT-Chinese-English-90k";
+const TRIE: &str = "evalscope/trie-workloads";
 const SHAREGPT: &str = "anon8231489123/ShareGPT_Vicuna_unfiltered";
 const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
 

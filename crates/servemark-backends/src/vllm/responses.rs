@@ -25,8 +25,12 @@ impl ResponsesDecoder {
     fn read(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let message: Message<'_> = parse(json)?;
         match message.kind() {
-            "response.output_text.delta" => self.piece(DeltaKind::Content, &message, out),
-            "response.reasoning_text.delta" => self.piece(DeltaKind::Reasoning, &message, out),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.piece(DeltaKind::Content, &message, out);
+            }
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                self.piece(DeltaKind::Reasoning, &message, out);
+            }
             kind @ ("response.completed" | "response.incomplete") => {
                 self.is_over = true;
                 let whole = kind.trim_start_matches("response.");
@@ -42,8 +46,29 @@ impl ResponsesDecoder {
         Ok(())
     }
 
+    fn whole(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        let document: Document<'_> = parse(json)?;
+        if document.is_failure() {
+            return Err(in_stream(json));
+        }
+        for (kind, text) in document.pieces() {
+            self.text(kind, &text.0, out);
+        }
+        let incomplete = document.incomplete_details.as_ref().and_then(|why| why.reason.as_ref());
+        if let Some(reason) = incomplete.or(document.status.as_ref()) {
+            out.finish_reason(&reason.0);
+        }
+        if let Some(usage) = document.usage.as_ref().map(WireUsage::counts).and_then(believable) {
+            out.usage(usage);
+        }
+        Ok(())
+    }
+
     fn piece(&mut self, kind: DeltaKind, message: &Message<'_>, out: &mut dyn Sink) {
-        let text = message.delta.as_ref().map_or("", |text| &text.0);
+        self.text(kind, message.delta.as_ref().map_or("", |text| &text.0), out);
+    }
+
+    fn text(&mut self, kind: DeltaKind, text: &str, out: &mut dyn Sink) {
         if !text.is_empty() {
             self.has_output = true;
             out.delta(Delta::content(text).of_kind(kind));
@@ -57,6 +82,14 @@ impl Decoder for ResponsesDecoder {
             Frame::Blank => Ok(Flow::Continue),
             Frame::Done => Ok(Flow::Done),
             Frame::Json(json) => self.read(json, out).map(|()| Flow::Continue),
+        }
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.is_over = true;
+        match Frame::of(body) {
+            Frame::Json(json) => self.whole(json, out),
+            Frame::Blank | Frame::Done => Ok(()),
         }
     }
 
@@ -98,7 +131,7 @@ impl Message<'_> {
 
     fn usage(&self) -> Option<Usage> {
         let usage = self.response.as_ref()?.usage.as_ref()?;
-        Some(Usage::new(usage.input_tokens, usage.output_tokens))
+        Some(usage.counts())
     }
 }
 
@@ -119,4 +152,97 @@ struct Incomplete<'a> {
 struct WireUsage {
     input_tokens: Option<u32>,
     output_tokens: Option<u32>,
+    input_tokens_details: Option<InputDetails>,
+}
+
+impl WireUsage {
+    fn counts(&self) -> Usage {
+        let cached = self.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        Usage::new(self.input_tokens, self.output_tokens).with_cached(cached)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u32>,
+}
+
+/// A whole answer.
+#[derive(Debug, Deserialize)]
+struct Document<'a> {
+    #[serde(borrow)]
+    status: Option<Text<'a>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<Vec<Item<'a>>>,
+    #[serde(borrow)]
+    incomplete_details: Option<Incomplete<'a>>,
+    usage: Option<WireUsage>,
+}
+
+/// What the model put out: a message, or what it thought.
+#[derive(Debug, Deserialize)]
+struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    content: Option<Vec<Part<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    refusal: Option<Text<'a>>,
+}
+
+impl Document<'_> {
+    fn is_failure(&self) -> bool {
+        self.error.is_some() || self.status.as_ref().is_some_and(|status| status.0 == "failed")
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &Text<'_>)> {
+        self.output.iter().flatten().flat_map(|item| {
+            let is_thought = item.kind.as_ref().is_some_and(|kind| kind.0 == "reasoning");
+            let kind = if is_thought { DeltaKind::Reasoning } else { DeltaKind::Content };
+            let parts = item.content.iter().flatten();
+            parts
+                .flat_map(|part| [&part.text, &part.refusal])
+                .flatten()
+                .map(move |text| (kind, text))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heard::Heard;
+
+    fn read(body: &str) -> (Heard, Result<(), RequestError>) {
+        let mut decoder = ResponsesDecoder::new(&Sample::new("Hi", 1, 8));
+        let mut heard = Heard::default();
+        let read = decoder.document(body.as_bytes(), &mut heard);
+        (heard, read.and_then(|()| decoder.end()))
+    }
+
+    #[test]
+    fn a_whole_answer_is_read_at_once() {
+        let (heard, end) = read(
+            r#"{"status":"completed","error":null,"output":[{"type":"reasoning","content":[{"type":"reasoning_text","text":"Hm"}]},{"type":"message","content":[{"type":"output_text","text":"Yes"},{"type":"refusal","refusal":"No"}]}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}}"#,
+        );
+        assert_eq!(end, Ok(()));
+        let heard = format!("{heard:?}");
+        for part in ["Hm", "Reasoning", "Yes", "No", "completed", "Some(1)"] {
+            assert!(heard.contains(part), "{heard}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told() {
+        let (_, end) = read(r#"{"status":"failed","error":{"message":"boom"}}"#);
+        assert_eq!(end.unwrap_err().message, "boom");
+    }
 }

@@ -150,6 +150,23 @@ impl EvalscopeName {
         )
     }
 
+    /// The name under which its rows are published, where they are.
+    pub(super) const fn published(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Flickr8k => "evalscope/flickr8k",
+            Self::KontextBench => "evalscope/kontext_bench",
+            Self::LongAlpaca => "evalscope/longalpaca",
+            Self::Openqa => "evalscope/openqa",
+            Self::ShareGptEn | Self::ShareGptEnMultiTurn => "evalscope/share_gpt_en",
+            Self::ShareGptZh | Self::ShareGptZhMultiTurn => "evalscope/share_gpt_zh",
+            Self::SweSmith => "evalscope/swe_smith",
+            Self::TrieAgenticCoding => "evalscope/trie_agentic_coding",
+            Self::TrieCodeQa => "evalscope/trie_code_qa",
+            Self::TrieOfficeWork => "evalscope/trie_office_work",
+            _ => return None,
+        })
+    }
+
     /// Whether its texts cannot be made without a tokenizer.
     pub const fn needs_tokenizer(self) -> bool {
         matches!(

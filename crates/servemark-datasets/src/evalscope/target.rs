@@ -134,6 +134,9 @@ impl<'a> Shaper<'a> {
 
 impl<'a> Goal<'a> {
     fn new(target: &'a TargetLength, tokenizer: &'a dyn Tokenizer) -> Result<Self, DatasetError> {
+        if target.prefix_file.is_some() && target.short == ShortTexts::Drop {
+            return Err(DatasetError::Settings(NOTHING_TO_FILL.to_owned()));
+        }
         let special = tokenizer.added_special_ids()?;
         let mut goal = Self { target, tokenizer, special, prefix: None };
         if let Some(file) = &target.prefix_file {
@@ -207,6 +210,9 @@ impl<'a> Goal<'a> {
         Ok(fitter.fit(first, target)?.text)
     }
 }
+
+const NOTHING_TO_FILL: &str = "prefix_file fills short prompts, which input_len_mode \"drop\" leaves \
+    out: take \"cap\", or leave prefix_file out";
 
 /// What everybody says.
 fn contents(messages: &[JsonObject]) -> Vec<&str> {

@@ -9,7 +9,7 @@ use servemark_backends::{BackendSpec, EvalscopeApi, EvalscopeSpec as Wire};
 use servemark_core::JsonObject;
 use servemark_datasets::{
     DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePromptSpec, EvalscopeSpec, MaxTokens,
-    SpecError,
+    PrefixRole, ShortTexts, SpecError, TargetLength,
 };
 
 use crate::fixture;
@@ -97,12 +97,9 @@ impl Flags {
             return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
         }
         let name: EvalscopeName = self.text("--dataset").unwrap_or("openqa").parse()?;
-        let mut arguments = self.json("--dataset-args");
-        if let Some(Value::String(file)) = arguments.get_mut("prefix_file") {
-            *file = fixture(file).to_string_lossy().into_owned();
-        }
-        let mut data = EvalscopeData::named(name).with_arguments(&arguments)?;
+        let mut data = EvalscopeData::named(name);
         self.tell(&mut data);
+        self.tell_arguments(&mut data);
         Ok(data)
     }
 
@@ -156,6 +153,43 @@ impl Flags {
             EvalscopeData::Workload(spec) => {
                 spec.path = path;
                 spec.own_headers.extend(self.has("--api-key").then(|| "authorization".to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// What `--dataset-args` says; keys that nobody knows are the command line's to refuse.
+    fn tell_arguments(&self, data: &mut EvalscopeData) {
+        let given = self.json("--dataset-args");
+        let length = |key: &str| serde_json::from_value(given[key].clone()).unwrap();
+        match data {
+            EvalscopeData::Texts(spec) => {
+                let mut target = given
+                    .get("target_input_len")
+                    .map(|tokens| TargetLength::new(tokens.as_u64().unwrap() as u32));
+                if let Some(target) = &mut target {
+                    let drops = given.get("input_len_mode").is_some_and(|mode| mode == "drop");
+                    target.short = if drops { ShortTexts::Drop } else { ShortTexts::Cap };
+                    let file = given.get("prefix_file").and_then(Value::as_str);
+                    target.prefix_file = file.map(fixture);
+                    let user = given.get("prefix_role").is_some_and(|role| role == "user");
+                    target.prefix_role = if user { PrefixRole::User } else { PrefixRole::System };
+                }
+                spec.target = target;
+            }
+            EvalscopeData::SweSmith(spec) if !given.is_empty() => {
+                spec.first_turn = length("first_turn_length");
+                spec.later_turns = length("subsequent_turn_length");
+                spec.chars_per_token = given["chars_per_token"].as_f64().unwrap();
+            }
+            EvalscopeData::Workload(spec) => {
+                let text = |key: &str| given.get(key)?.as_str().map(str::to_owned);
+                spec.speed = given.get("speed").and_then(Value::as_f64).unwrap_or(1.0);
+                spec.model = text("model_override");
+                spec.matches_outputs = given.contains_key("match_output_length");
+                if let Some(models) = given.get("model_mapping") {
+                    spec.models = serde_json::from_value(models.clone()).unwrap();
+                }
             }
             _ => {}
         }
