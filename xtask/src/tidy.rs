@@ -62,6 +62,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("parquet", &["servemark-datasets"]),
     ("plotters", &["servemark-report"]),
     ("png", &["servemark-report"]),
+    ("rusqlite", &["servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-datasets", "servemark-hub"]),

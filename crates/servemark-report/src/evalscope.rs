@@ -1,11 +1,16 @@
 //! evalscope's tables, files and page, in the words of three of its versions.
 
+#[cfg(feature = "sqlite")]
+mod database;
+mod drawings;
 mod field;
 mod files;
 mod newest;
 mod numbers;
 mod older;
+mod page;
 mod percentiles;
+mod points;
 mod run;
 mod shown;
 mod speeds;
@@ -13,6 +18,8 @@ mod style;
 mod sweep;
 mod tables;
 
+#[cfg(feature = "sqlite")]
+pub use self::database::{EvalscopeDatabaseError, evalscope_database};
 pub use self::files::EvalscopeSummary;
 pub use self::run::EvalscopeRun;
 pub use self::style::{EvalscopeOptions, EvalscopeStyle};

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::page;
+
 /// What several runs are written as.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -55,14 +57,8 @@ impl Grid {
     }
 
     pub(crate) fn write_html(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let heads = self.words.iter().map(|word| format!("<th>{}</th>", escaped(word)));
-        writeln!(out, "<table>\n<tr>{}</tr>", heads.collect::<String>())?;
-        for row in &self.rows {
-            let cells =
-                cells(row, "–").into_iter().map(|cell| format!("<td>{}</td>", escaped(&cell)));
-            writeln!(out, "<tr>{}</tr>", cells.collect::<String>())?;
-        }
-        writeln!(out, "</table>")
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| cells(row, "–")).collect();
+        page::table(&self.words, &rows, out)
     }
 }
 

@@ -37,6 +37,8 @@ pub use aisbench::{
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};
+#[cfg(feature = "sqlite")]
+pub use evalscope::{EvalscopeDatabaseError, evalscope_database};
 pub use evalscope::{
     EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, EvalscopeSummary,
     EvalscopeSweep, EvalscopeTable,

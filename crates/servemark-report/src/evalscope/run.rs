@@ -7,6 +7,7 @@ use servemark_pyjson::repr;
 use super::field::Field;
 use super::numbers::{Figures, Numbers};
 use super::percentiles::{Percentiles, Samples};
+use super::points::{Point, points};
 use super::speeds::{Speed, speeds};
 use super::{EvalscopeOptions, EvalscopeStyle};
 use crate::Report;
@@ -24,6 +25,7 @@ pub struct EvalscopeRun {
     pub(super) traces: Option<TraceFigures>,
     pub(super) workload: Workload,
     pub(super) speeds: Vec<Speed>,
+    pub(super) points: Vec<Point>,
 }
 
 impl EvalscopeRun {
@@ -49,6 +51,7 @@ impl EvalscopeRun {
             traces: TraceFigures::of(log, &scores).filter(|_| is_newest),
             workload: workload(log, &scores, is_newest),
             speeds: if options.speeds { speeds(&scores) } else { Vec::new() },
+            points: points(report, &scores),
         }
     }
 

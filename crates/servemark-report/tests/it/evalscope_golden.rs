@@ -52,6 +52,26 @@ struct Request {
 pub(crate) struct Left {
     pub(crate) runs: Vec<LeftRun>,
     pub(crate) report: String,
+    #[serde(default)]
+    pub(crate) page: Page,
+}
+
+/// What its page shows.
+#[derive(Default, Deserialize)]
+pub(crate) struct Page {
+    pub(crate) info: BTreeMap<String, String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) best: BTreeMap<String, String>,
+    pub(crate) advice: Vec<String>,
+    pub(crate) items: Vec<Vec<Item>>,
+    pub(crate) names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Item {
+    pub(crate) key: String,
+    pub(crate) value: String,
 }
 
 #[derive(Deserialize)]
@@ -83,6 +103,10 @@ impl Golden {
             style,
         };
         left.into_iter().map(golden).collect()
+    }
+
+    pub(crate) fn named(style: EvalscopeStyle, name: &str) -> Self {
+        Self::all(style).into_iter().find(|golden| golden.name == name).unwrap()
     }
 
     pub(crate) fn options(&self) -> EvalscopeOptions {

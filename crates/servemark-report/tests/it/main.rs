@@ -9,7 +9,10 @@ mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
 mod dataset_stats;
 mod evalscope;
+#[cfg(feature = "sqlite")]
+mod evalscope_database;
 mod evalscope_golden;
+mod evalscope_page;
 #[path = "../../../servemark-metrics/tests/it/golden.rs"]
 mod golden;
 mod layouts;

@@ -1,0 +1,119 @@
+//! The database of single requests: evalscope's table, typed, and without anything that only Python
+//! reads.
+
+use rusqlite::{Connection, Statement, params};
+use serde_json::{Value, json};
+use servemark_core::{DeltaKind, DeltaRow, RequestRecord};
+use servemark_metrics::{RequestScore, TpotRule};
+use servemark_pyjson::{Text, to_string};
+use thiserror::Error;
+
+use crate::Report;
+
+/// Why there is no database.
+#[derive(Debug, Error)]
+#[error("cannot make the database of requests")]
+pub struct EvalscopeDatabaseError(#[from] rusqlite::Error);
+
+/// The bytes of `benchmark_data.db`: a `SQLite` file with the table `result`, a row for each request of
+/// the measurement in the order of their ends. `body` knows what was sent, where anybody does.
+///
+/// The columns are evalscope's, and ours behind them: `error`, when the request was sent by the wall
+/// clock (`start_unix`), and its place in the run (`session`, `turn`). Times are in seconds since the
+/// run's clock started; what a request that failed has none of is null.
+pub fn evalscope_database(
+    report: &Report<'_>,
+    body: &dyn Fn(&RequestRecord) -> Option<String>,
+) -> Result<Vec<u8>, EvalscopeDatabaseError> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(TABLE)?;
+    connection.execute_batch("BEGIN")?;
+    let scores = report.scores();
+    let mut rows: Vec<_> = report.log.measured().zip(scores.iter()).collect();
+    rows.sort_by_key(|(record, _)| record.ended);
+    let began_unix_s = report.log.header().clock_started_unix_ns as f64 / 1e9;
+    let mut insert = connection.prepare(INSERT)?;
+    for (record, score) in rows {
+        let row = Row { record, score, began_unix_s, tpot: report.metrics.policy.tpot };
+        row.insert(&mut insert, body(record).as_deref())?;
+    }
+    drop(insert);
+    connection.execute_batch("COMMIT")?;
+    Ok(connection.serialize("main")?.to_vec())
+}
+
+const TABLE: &str = "CREATE TABLE result(
+    request TEXT,
+    start_time REAL,
+    inter_token_latencies TEXT,
+    success INTEGER,
+    response_messages TEXT,
+    completed_time REAL,
+    latency REAL,
+    first_chunk_latency REAL,
+    prompt_tokens INTEGER,
+    completion_tokens INTEGER,
+    max_gpu_memory_cost REAL,
+    time_per_output_token REAL,
+    request_id TEXT,
+    is_stream INTEGER,
+    error TEXT,
+    start_unix REAL,
+    session INTEGER,
+    turn INTEGER
+)";
+
+const INSERT: &str = "INSERT INTO result VALUES \
+    (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+
+/// One request.
+struct Row<'a> {
+    record: &'a RequestRecord,
+    score: &'a RequestScore<'a>,
+    began_unix_s: f64,
+    tpot: TpotRule,
+}
+
+impl Row<'_> {
+    fn insert(&self, into: &mut Statement<'_>, body: Option<&str>) -> rusqlite::Result<usize> {
+        let (record, score) = (self.record, self.score);
+        let success = record.is_success();
+        let of_success = |value: f64| success.then_some(value);
+        let tokens = |count: u64| success.then(|| i64::try_from(count).unwrap_or(i64::MAX));
+        into.execute(params![
+            body,
+            score.start_s,
+            to_string(&score.itl_s, Text::Unicode).ok(),
+            success,
+            responses(record),
+            record.ended.as_nanos() as f64 / 1e9,
+            of_success(score.latency_s),
+            score.ttft_s.filter(|_| success),
+            tokens(score.prompt_tokens.into()),
+            tokens(score.output_token_count()),
+            of_success(0.0),
+            of_success(score.tpot_s(self.tpot).unwrap_or_default()),
+            None::<String>,
+            score.streamed,
+            record.outcome.as_ref().err().map(|error| error.message.as_str()),
+            self.began_unix_s + score.start_s,
+            i64::try_from(record.index).unwrap_or(i64::MAX),
+            record.turn,
+        ])
+    }
+}
+
+/// Each piece under the name that its kind has on the wire.
+fn responses(record: &RequestRecord) -> Option<String> {
+    let piece = |(row, text): (DeltaRow, &str)| json!({name(row.kind): text});
+    let pieces: Vec<Value> = record.pieces().map(piece).collect();
+    to_string(&pieces, Text::Unicode).ok()
+}
+
+fn name(kind: DeltaKind) -> &'static str {
+    match kind {
+        DeltaKind::Reasoning => "reasoning_content",
+        DeltaKind::ToolCall => "tool_calls",
+        _ => "content",
+    }
+}
