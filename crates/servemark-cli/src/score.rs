@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_metrics::{ConcurrencyRatio, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec, SloSpec};
+use servemark_report::EvalscopeStyle;
 
 use crate::error::UsageError;
 use crate::own::{parse_layout, parse_verdict};
@@ -24,6 +25,10 @@ pub struct ScoreArgs {
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_layout)]
     pub layouts: Vec<Layout>,
+    /// Whose version evalscope's tables are of: evalscope, evalscope-1.7 or evalscope-1.0; that of
+    /// the run if left out
+    #[arg(long = "style", value_name = "VERSION", value_parser = parse_style)]
+    pub evalscope_style: Option<EvalscopeStyle>,
     /// The file to which SGLang's line of results is appended, or vLLM's where its table is the
     /// first
     #[arg(long, value_name = "PATH")]
@@ -66,6 +71,7 @@ impl ScoreArgs {
         if !self.layouts.is_empty() {
             scoring.layouts.clone_from(&self.layouts);
         }
+        scoring.evalscope.style = self.evalscope_style.unwrap_or(scoring.evalscope.style);
         if !self.slos.is_empty() {
             scoring.slos.clone_from(&self.slos);
         }
@@ -96,6 +102,11 @@ pub struct Objectives(pub Vec<Objective>);
 
 fn objectives(list: &str) -> Result<Objectives, String> {
     Objective::list(list).map(Objectives).map_err(|error| error.to_string())
+}
+
+fn parse_style(name: &str) -> Result<EvalscopeStyle, String> {
+    let expected = || "expected evalscope, evalscope-1.7 or evalscope-1.0".to_owned();
+    EvalscopeStyle::from_name(name).ok_or_else(expected)
 }
 
 fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {

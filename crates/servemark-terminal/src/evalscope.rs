@@ -32,6 +32,7 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
         done.push(reported);
     }
     report(asked, &done)?;
+    page(asked, &done)?;
     Ok(worst)
 }
 
@@ -74,6 +75,16 @@ fn report(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
     let path = asked.folder.join("performance_summary.txt");
     fs::write(&path, summary).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(())
+}
+
+/// The same as a page, which a search has none of.
+fn page(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
+    let runs: Vec<EvalscopeRun> = done.iter().map(|reported| reported.run.clone()).collect();
+    let subject = subject(&asked.first.plan.echo, &asked.folder);
+    let path = asked.folder.join("perf_report.html");
+    let mut page = Vec::new();
+    EvalscopeSweep::of(&runs, &subject).write_page(&asked.first.plan.echo, &mut page)?;
+    fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {

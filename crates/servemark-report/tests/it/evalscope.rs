@@ -124,3 +124,34 @@ fn the_folder_of_a_run_says_its_load() {
         }
     }
 }
+
+/// Lines that users have published of these versions.
+#[test]
+fn published_lines_are_drawn_alike() {
+    let [plain, bundled] =
+        ["plain", "bundled"].map(|name| Golden::named(EvalscopeStyle::V1_7, name));
+    let tables = plain.runs()[0].tables();
+    assert!(tables[0].contains("\n│ Total / Success / Failed  │ 20 / 20 / 0 │\n"), "{}", tables[0]);
+    assert!(tables[0].contains("\n│ Request Rate (req/s)      │       -1.00 │\n"));
+    assert!(tables[1].contains("\n│ TTFT (ms)      │"), "{}", tables[1]);
+    let tables = bundled.runs()[0].tables();
+    assert!(
+        tables[0].contains("\n│ ── Speculative Decoding ── │             │\n"),
+        "{}",
+        tables[0]
+    );
+}
+
+/// Twenty requests: every row of single requests has its p95 at its p99, and p90 below it.
+#[test]
+fn of_twenty_requests_the_seventh_version_reads_p95_at_the_largest() {
+    let plain = Golden::named(EvalscopeStyle::V1_7, "plain");
+    let files = plain.runs()[0].files(&JsonObject::new());
+    let (_, text) = files.iter().find(|(name, _)| *name == "benchmark_percentile.json").unwrap();
+    let rows: Vec<JsonObject> = serde_json::from_str(text).unwrap();
+    let of = |label: &str| rows.iter().find(|row| row["Percentiles"] == *label).unwrap();
+    for key in ["Latency (s)", "TPOT (ms)", "Input tokens", "Output (tok/s)", "Total (tok/s)"] {
+        assert_eq!(of("95%")[key], of("99%")[key], "{key}");
+        assert!(of("90%")[key].as_f64() < of("95%")[key].as_f64(), "{key}");
+    }
+}
