@@ -1,17 +1,19 @@
 //! A data set of a config: what is sent.
 
+mod asked;
+mod synthetic;
+
 use std::path::PathBuf;
 
-use serde_json::Value as Json;
-use servemark_core::JsonObject;
 use servemark_datasets::{
-    AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
-    AisbenchShownSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec, AisbenchTurns,
-    MediaForm, Saying, ShownLayout, Speaker,
+    AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchShownSpec, AisbenchTemplate,
+    AisbenchTraceSpec, AisbenchTurns, MediaForm, ShownLayout,
 };
 
-use super::python::{Fault, Located, Place, Value};
-use super::section::{Section, class, items, json, text, whole};
+use self::asked::Asked;
+use self::synthetic::synthetic;
+use super::python::{Fault, Located, Place};
+use super::section::{Section, class, items, text};
 
 /// A data set and what is made of its rows.
 #[derive(Clone, Debug)]
@@ -191,80 +193,6 @@ fn trace(path: Option<PathBuf>, section: &mut Section) -> Result<AisbenchTraceSp
     Ok(spec)
 }
 
-fn synthetic(config: &Located) -> Result<AisbenchData, Fault> {
-    let mut section = Section::of(config, "the config of synthetic prompts")?;
-    let kind = section.require("Type")?;
-    let word = text(&kind, "Type")?.to_lowercase();
-    let rows = section.require("RequestCount").and_then(|value| count(&value, "RequestCount"))?;
-    section.ignore(&["TrustRemoteCode", "ModelPath"]);
-    let texts = section.section("StringConfig", "StringConfig")?;
-    let ids = section.section("TokenIdConfig", "TokenIdConfig")?;
-    let place = section.place.clone();
-    section.finish()?;
-    let missing = |key: &str| place.fault(format!("prompts of the type {word:?} need {key}"));
-    match word.as_str() {
-        "string" => {
-            let mut texts = texts.ok_or_else(|| missing("StringConfig"))?;
-            let input = lengths(&texts.require("Input")?)?;
-            let output = lengths(&texts.require("Output")?)?;
-            texts.finish()?;
-            Ok(AisbenchData::SyntheticText(AisbenchTextSpec::new(rows, input, output)))
-        }
-        "tokenid" => {
-            let mut ids = ids.ok_or_else(|| missing("TokenIdConfig"))?;
-            let size = ids.require("RequestSize").and_then(|value| count(&value, "RequestSize"))?;
-            let prefix = ids.whole("PrefixLen", 0, size.into())?.unwrap_or_default();
-            let mut spec = AisbenchIdsSpec::new(rows, size, prefix);
-            spec.vocabulary = ids.whole("VocabSize", 1, u32::MAX.into())?;
-            ids.finish()?;
-            Ok(AisbenchData::SyntheticIds(spec))
-        }
-        _ => Err(kind.fault("Type must be string or tokenid")),
-    }
-}
-
-fn lengths(value: &Located) -> Result<AisbenchLengths, Fault> {
-    let mut section = Section::of(value, "a distribution of lengths")?;
-    let method = section.require("Method")?;
-    let params = section.require("Params")?;
-    section.finish()?;
-    let mut params = Section::of(&params, "the Params of a distribution")?;
-    let bound =
-        |params: &mut Section, key: &str| params.require(key).and_then(|value| count(&value, key));
-    let (min, max) = (bound(&mut params, "MinValue")?, bound(&mut params, "MaxValue")?);
-    if min > max {
-        return Err(params.place.fault(format!("MinValue {min} is above MaxValue {max}")));
-    }
-    let mut number = |key: &str, least: f64, most: f64| {
-        let missing = params.place.fault(format!("the distribution needs {key}"));
-        params.number(key, least, most)?.ok_or(missing)
-    };
-    let lengths = match text(&method, "Method")?.as_str() {
-        "uniform" => AisbenchLengths::Uniform { min, max },
-        "gaussian" => AisbenchLengths::Gaussian {
-            mean: number("Mean", -LARGEST, LARGEST)?,
-            variance: number("Var", 0.0, LARGEST)?,
-            min,
-            max,
-        },
-        "zipf" => AisbenchLengths::Zipf { alpha: number("Alpha", JUST_ABOVE_ONE, 10.0)?, min, max },
-        other => {
-            let why = format!("Method must be uniform, gaussian or zipf, not {other:?}");
-            return Err(method.fault(why));
-        }
-    };
-    params.finish()?;
-    Ok(lengths)
-}
-
-/// A number of tokens or of rows.
-fn count(value: &Located, key: &str) -> Result<u32, Fault> {
-    whole(value, key, 1, 1 << 20)
-}
-
-const LARGEST: f64 = 3.0e38;
-const JUST_ABOVE_ONE: f64 = 1.0 + f64::EPSILON;
-
 /// What is read of a row.
 struct Reader {
     columns: Vec<String>,
@@ -303,96 +231,4 @@ fn range(value: &Located) -> Result<(usize, Option<usize>), Fault> {
     let (from, until) =
         read.ok_or_else(|| value.fault(format!("test_range must be like [10:20], not {slice:?}")))?;
     Ok((from.unwrap_or_default(), until))
-}
-
-/// How a row is asked.
-struct Asked {
-    template: AisbenchTemplate,
-    turns: AisbenchTurns,
-}
-
-impl Asked {
-    fn of(section: Option<Section>) -> Result<Self, Fault> {
-        let mut asked = Self { template: AisbenchTemplate::default(), turns: AisbenchTurns::Every };
-        let Some(mut section) = section else { return Ok(asked) };
-        section.ignore(&["retriever"]);
-        if let Some(mut template) = section.section("prompt_template", "prompt_template")? {
-            template.ignore(&["type"]);
-            let value = template.require("template")?;
-            template.finish()?;
-            asked.template = self::template(&value)?;
-        }
-        if let Some(mut inferencer) = section.section("inferencer", "inferencer")? {
-            inferencer.ignore(&["type", "stopping_criteria"]);
-            if let Some(mode) = inferencer.take("infer_mode") {
-                asked.turns = turns(&mode)?;
-            }
-            inferencer.finish()?;
-        }
-        section.finish()?;
-        Ok(asked)
-    }
-
-    fn sends_base64(&self) -> bool {
-        let AisbenchTemplate::Parts(parts) = &self.template else { return false };
-        parts.get("image").is_some_and(|part| part.to_string().contains(";base64,"))
-    }
-}
-
-fn turns(mode: &Located) -> Result<AisbenchTurns, Fault> {
-    match text(mode, "infer_mode")?.as_str() {
-        "every" => Ok(AisbenchTurns::Every),
-        "last" => Ok(AisbenchTurns::Last),
-        "every_with_gt" => Ok(AisbenchTurns::EveryWithAnswers),
-        other => {
-            Err(mode
-                .fault(format!("infer_mode must be every, last or every_with_gt, not {other:?}")))
-        }
-    }
-}
-
-fn template(value: &Located) -> Result<AisbenchTemplate, Fault> {
-    if let Value::Text(text) = &value.value {
-        return Ok(AisbenchTemplate::Text(text.clone()));
-    }
-    let mut section = Section::of(value, "a template")?;
-    let begin = section.take("begin").map(|list| sayings(&list)).transpose()?.unwrap_or_default();
-    let round = items(&section.require("round")?, "round")?;
-    section.finish()?;
-    if let [only] = round.as_slice() {
-        let mut only = Section::of(only, "a round")?;
-        if let Some(parts) = only.take("prompt_mm") {
-            return Ok(AisbenchTemplate::Parts(parts_of(&parts)?));
-        }
-    }
-    let round = round.iter().map(saying).collect::<Result<_, _>>()?;
-    Ok(AisbenchTemplate::Rounds { begin, round })
-}
-
-fn parts_of(value: &Located) -> Result<JsonObject, Fault> {
-    match json(value)? {
-        Json::Object(parts) => Ok(parts),
-        _ => Err(value.fault("prompt_mm must be a dict")),
-    }
-}
-
-fn sayings(list: &Located) -> Result<Vec<Saying>, Fault> {
-    items(list, "begin")?.iter().map(saying).collect()
-}
-
-fn saying(value: &Located) -> Result<Saying, Fault> {
-    let mut section = Section::of(value, "a saying")?;
-    let role = section.require("role")?;
-    let fallback = section.text("fallback_role")?;
-    let prompt = section.require("prompt").and_then(|prompt| text(&prompt, "prompt"))?;
-    section.finish()?;
-    let speaker = match (text(&role, "role")?.as_str(), fallback.as_deref()) {
-        ("SYSTEM", _) => Speaker::System,
-        ("HUMAN", _) | (_, Some("HUMAN")) => Speaker::Human,
-        ("BOT", _) | (_, Some("BOT")) => Speaker::Bot,
-        (other, _) => {
-            return Err(role.fault(format!("role must be HUMAN, BOT or SYSTEM, not {other:?}")));
-        }
-    };
-    Ok(Saying::new(speaker, prompt))
 }

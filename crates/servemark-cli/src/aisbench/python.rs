@@ -18,6 +18,7 @@ mod reader;
 mod tests;
 mod token;
 mod value;
+mod words;
 
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
