@@ -8,8 +8,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use serde_json::Value;
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_core::{
-    Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
-    Stamp, Usage,
+    ClientCost, Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog,
+    Sample, ShardCost, Sink, Stamp, Usage,
 };
 use servemark_datasets::{DatasetSpec, RandomSpec};
 use servemark_metrics::Objective;
@@ -212,4 +212,34 @@ fn every_form_has_every_load() {
     let page = written(GridFormat::Html);
     assert_eq!(page.matches("<svg").count(), 2, "{page}");
     assert!(written(GridFormat::Markdown).contains("The largest request_rate that holds is"));
+}
+
+/// A client that reads all the time has no time to tell what a server does.
+#[test]
+fn rounds_in_which_the_client_was_the_limit_are_not_judged() {
+    struct Busy<'a>(&'a Server);
+    impl Probe for Busy<'_> {
+        fn probe(&mut self, point: Point) -> Result<PointRun, SweepRunError> {
+            let mut done = (&mut &*self.0).probe(point)?;
+            let mut shard = ShardCost::default();
+            shard.cpu_ns = 99 * SECOND;
+            let mut machine = ClientCost::new(SECOND, 100 * SECOND);
+            machine.shards = vec![shard];
+            let mut footer = done.run.log.footer().unwrap().clone();
+            footer.client = Some(machine);
+            let log = &done.run.log;
+            let records = log.measured().cloned().collect();
+            let log = RunLog::new(log.header().clone(), records, Some(footer));
+            done.run = Run::of_log(log);
+            Ok(done)
+        }
+    }
+    let server = Server::of(4);
+    let range = SearchRange::new(1.0, 1.0, 1.0, Grain::Share(0.02)).unwrap();
+    let spec = rates("e2el:p90<2s", 300).within(range);
+    let mut search = SloSearch::driving(Busy(&server), spec, 1);
+    let last = search.by_ref().map(Result::unwrap).last().unwrap();
+    assert_eq!((last.verdict, last.usable), (TrialVerdict::ClientLimited, 0));
+    assert!(last.to_string().contains("client-limited by 0 requests of 0 in 4 rounds"), "{last}");
+    assert!(search.answer().to_string().contains("the server may do more"));
 }

@@ -22,13 +22,14 @@ pub struct Trial {
     pub growth: Option<Growth>,
     /// By how many requests it was judged.
     pub requests: usize,
+    /// In how many of the rounds the client kept up with the load; the others are not judged.
+    pub usable: u32,
     /// The rounds, with their numbers.
     pub rounds: Vec<PointScore>,
     /// Whether the last of them was run before this search was stopped and begun again.
     pub origin: Origin,
     knob: String,
     evidence: Evidence,
-    usable: u32,
 }
 
 /// What a load comes to. Closed: scripts may rely on these.
@@ -81,11 +82,11 @@ impl Trial {
             judgements: Vec::new(),
             growth: None,
             requests: 0,
+            usable: 0,
             rounds: Vec::new(),
             origin: Origin::Measured,
             knob: spec.knob.short(),
             evidence: Evidence::of(&spec.slo.objectives),
-            usable: 0,
         }
     }
 
@@ -149,6 +150,13 @@ impl fmt::Display for Trial {
             verdict => f.write_str(verdict.name())?,
         }
         write!(f, " by {requests} requests")?;
+        if self.usable < self.round() {
+            let (usable, rounds) = (self.usable, self.round());
+            write!(
+                f,
+                " of {usable} in {rounds} rounds (the client did not keep up in the others)"
+            )?;
+        }
         let mut judgements = self.judgements.iter();
         judgements.try_for_each(|judgement| write!(f, "; {judgement}"))?;
         self.growth.map_or(Ok(()), |growth| write!(f, "; {growth}"))
