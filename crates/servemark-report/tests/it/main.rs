@@ -5,6 +5,7 @@
 mod aisbench;
 #[path = "../../../servemark-metrics/tests/it/aisbench_golden.rs"]
 mod aisbench_golden;
+mod aisbench_published;
 mod comparison;
 // The runs that SGLang scripted are read in one place; the scores of them are tested there.
 mod dataset_stats;
