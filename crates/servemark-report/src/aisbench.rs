@@ -7,14 +7,18 @@
 mod details;
 mod failures;
 mod files;
+mod life;
 mod options;
 mod rows;
+mod rps;
 mod speculation;
 mod table;
 
 pub use details::{AisbenchDetails, AisbenchFailed};
 pub use failures::AisbenchFailures;
 pub use files::{AisbenchCsv, AisbenchJson};
+pub use life::AisbenchTimeline;
 pub use options::{AisbenchOptions, PrefillRow};
+pub use rps::{AisbenchRps, RateTarget};
 pub use speculation::{AisbenchSpeculation, AisbenchSpeculationJson};
 pub use table::AisbenchTable;

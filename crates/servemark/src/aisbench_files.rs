@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use servemark_core::RunLog;
 use servemark_metrics::{NoStage, RequestScore, Stage};
-use servemark_plan::{AisbenchFiles, Layout};
+use servemark_plan::{AisbenchFiles, BenchPlan, Layout};
 use servemark_report::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchSpeculationJson, Report,
-    ReportFormat,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchRps,
+    AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report, ReportFormat,
 };
+use servemark_schedule::{ArrivalSpec, Growth};
 
 use crate::Scores;
 
@@ -25,6 +27,10 @@ pub struct AisbenchSaved {
     pub json: Option<PathBuf>,
     /// Every request.
     pub details: PathBuf,
+    /// The page with every request's life and the number in flight, if any request succeeded.
+    pub plot: Option<PathBuf>,
+    /// The page with the rates at which requests were sent.
+    pub rps_distribution: PathBuf,
     /// The requests that failed, if any did.
     pub failed: Option<PathBuf>,
     /// What the server guessed, if it was asked.
@@ -50,6 +56,10 @@ impl Scores<'_> {
         };
         let mut saved = AisbenchSaved {
             details: save(&AisbenchDetails::new(options()), "_details.jsonl")?,
+            rps_distribution: save(
+                &AisbenchRps::new(target(self.log)),
+                "_rps_distribution_plot.html",
+            )?,
             no_stage: Stage::of(&scores, facts.max_concurrency, options().stage).err(),
             folder: folder.clone(),
             ..AisbenchSaved::default()
@@ -57,6 +67,9 @@ impl Scores<'_> {
         if saved.no_stage.is_none() {
             saved.csv = Some(save(&AisbenchCsv::new(options()), ".csv")?);
             saved.json = Some(save(&AisbenchJson::new(options()), ".json")?);
+        }
+        if scores.iter().any(|score| score.success) {
+            saved.plot = Some(save(&AisbenchTimeline, "_plot.html")?);
         }
         if scores.iter().any(|score| !score.success) {
             saved.failed = Some(save(&AisbenchFailed::new(options()), "_failed.jsonl")?);
@@ -67,6 +80,19 @@ impl Scores<'_> {
         }
         Ok(saved)
     }
+}
+
+/// The rate that the plan asks for, if it has one of its own.
+fn target(log: &RunLog) -> Option<RateTarget> {
+    let plan: BenchPlan = serde_json::from_value(log.header().plan.clone()).ok()?;
+    let ArrivalSpec::Ramp { ramp, .. } = plan.load.arrivals else {
+        return plan.load.arrivals.mean_rate().map(RateTarget::Constant);
+    };
+    let (from, to) = (ramp.from().per_second(), ramp.to().per_second());
+    Some(match ramp.growth() {
+        Growth::Linear => RateTarget::Linear { from, to },
+        Growth::Exponential => RateTarget::Exponential { from, to },
+    })
 }
 
 fn write(format: &dyn ReportFormat, report: &Report<'_>, path: &Path) -> io::Result<PathBuf> {

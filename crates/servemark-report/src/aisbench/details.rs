@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 use servemark_core::{DeltaKind, RequestRecord};
 use servemark_metrics::RequestScore;
-use servemark_pyjson::{Text, to_writer};
+use servemark_pyjson::{Text, round, to_writer};
 
 use super::AisbenchOptions;
 use crate::{Report, ReportFormat};
@@ -69,7 +69,7 @@ fn request(dataset: &str, record: &RequestRecord, score: &RequestScore<'_>) -> V
         "id": record.index,
         "success": record.is_success(),
         "error_info": error(record),
-        "time_points": time_points(record, score),
+        "time_points": time_points(score),
         "input_tokens": score.prompt_tokens,
         "output_tokens": score.output_token_count(),
         "extra_perf_data": {},
@@ -81,10 +81,24 @@ fn request(dataset: &str, record: &RequestRecord, score: &RequestScore<'_>) -> V
     })
 }
 
-fn time_points(record: &RequestRecord, score: &RequestScore<'_>) -> Vec<f64> {
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let events = record.deltas.rows().map(|row| seconds(row.at.as_nanos()));
-    std::iter::once(score.start_s).chain(events).collect()
+/// When it was sent and when each event came; of an answer that came whole, when it ended.
+fn time_points(score: &RequestScore<'_>) -> Vec<f64> {
+    let Some(ttft) = score.ttft_s else {
+        let end = score.start_s + score.latency_s;
+        return vec![score.start_s, end].into_iter().map(nanoseconds).collect();
+    };
+    let mut now = score.start_s;
+    let gaps = std::iter::once(ttft).chain(&score.itl_s);
+    let events = gaps.map(|gap| {
+        now += gap;
+        now
+    });
+    std::iter::once(score.start_s).chain(events).map(nanoseconds).collect()
+}
+
+/// Seconds without what adding up has left beyond the nanosecond.
+fn nanoseconds(seconds: f64) -> f64 {
+    round(seconds, 9)
 }
 
 fn error(record: &RequestRecord) -> &str {

@@ -2,8 +2,8 @@
 
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{
-    AisbenchCsv, AisbenchFailures, AisbenchJson, AisbenchOptions, AisbenchTable, PrefillRow,
-    Report, ReportFormat,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
+    AisbenchRps, AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget, Report, ReportFormat,
 };
 
 use crate::aisbench_golden::{Golden, Left};
@@ -52,6 +52,52 @@ fn reasons_of_failures_stand_in_aisbenchs_box() {
         compared += usize::from(golden.failed.is_some());
     }
     assert_eq!(compared, 2, "a case was added or lost");
+}
+
+#[test]
+fn pages_need_nothing_but_themselves() {
+    let pages: [&dyn ReportFormat; 2] =
+        [&AisbenchTimeline, &AisbenchRps::new(Some(RateTarget::Constant(6.0)))];
+    let golden = Golden::all().into_iter().find(|golden| golden.name == "plain_300").unwrap();
+    for format in pages {
+        let page = scored(&golden, format);
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+        assert!(!page.contains("src=") && !page.contains("href="), "it loads something");
+    }
+}
+
+#[test]
+fn a_timeline_has_every_life_and_the_steps_of_all() {
+    let golden = Golden::all().into_iter().find(|golden| golden.name == "one_token").unwrap();
+    let page = scored(&golden, &AisbenchTimeline);
+    let data = page.split_once("const data = ").unwrap().1.split_once(";\n").unwrap().0;
+    let expected = concat!(
+        r#"{"lives":[[0,150000,150000,1],[100000,250007,250007,2],[200000,350014,350014,3],"#,
+        r#"[300000,450021,450021,4]],"steps":[[0,1],[100000,2],[150000,1],[200000,2],[250007,1],"#,
+        r#"[300000,2],[350014,1],[450021,0]],"last":450021}"#
+    );
+    assert_eq!(data, expected);
+    let whole = Golden::all().into_iter().find(|golden| golden.name == "whole").unwrap();
+    assert!(scored(&whole, &AisbenchTimeline).contains(r#"{"lives":[],"steps":[[0,1],"#));
+}
+
+#[test]
+fn details_have_the_time_points_of_every_request() {
+    let goldens = Golden::all();
+    let [pictures, failed] = ["pictures", "all_failed"]
+        .map(|name| goldens.iter().find(|golden| golden.name == name).unwrap());
+    let lines = scored(pictures, &AisbenchDetails::new(options(pictures)));
+    assert_eq!(
+        lines.lines().next().unwrap(),
+        r#"{"data_abbr": "synthetic", "id": 0, "success": true, "error_info": "", "time_points": [1.0, 1.2, 1.231234567, 1.26111111], "input_tokens": 0, "output_tokens": 3, "extra_perf_data": {}, "extra_details_data": {}, "input": null, "uuid": "0", "turn_id": 0, "prediction": "xx"}"#
+    );
+    assert_eq!(lines.lines().count(), 3);
+    assert_eq!(scored(pictures, &AisbenchFailed::new(options(pictures))), "");
+    let lines = scored(failed, &AisbenchFailed::new(options(failed)));
+    assert_eq!(
+        lines.lines().last().unwrap(),
+        r#"{"data_abbr": "synthetic", "id": 1, "input": null, "error_info": "Bad Request"}"#
+    );
 }
 
 fn options(golden: &Golden) -> AisbenchOptions {

@@ -1,0 +1,317 @@
+//! How evenly requests were sent: rates from one request to the next, and how they are spread.
+
+use std::io;
+
+use servemark_core::{RequestRecord, Stamp};
+
+use crate::chart::{Axis, Bars, Curve, Figure, Look, Mark, Panel, Scale};
+use crate::grid::escaped;
+use crate::{Report, ReportFormat};
+
+/// AISBench's page of the rates from one request to the next, as planned and as sent: over time with
+/// the rate that was asked for, and how many rates and times between requests there are of each size.
+/// A run that had no timetable has only what was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AisbenchRps {
+    target: Option<RateTarget>,
+}
+
+/// The rate that was asked for, in requests per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RateTarget {
+    /// The same all the time.
+    Constant(f64),
+    /// From each request to the next by the same factor more.
+    Exponential {
+        /// At the first request.
+        from: f64,
+        /// At the last.
+        to: f64,
+    },
+    /// From each request to the next by the same amount more.
+    Linear {
+        /// At the first request.
+        from: f64,
+        /// At the last.
+        to: f64,
+    },
+}
+
+impl AisbenchRps {
+    /// A page of a run with this rate, or with none of its own.
+    pub fn new(target: Option<RateTarget>) -> Self {
+        Self { target }
+    }
+
+    fn title(self) -> String {
+        let title = "Request Per Second(RPS) Distribution Analysis";
+        match self.target {
+            None => title.to_owned(),
+            Some(target) => {
+                let growth = target.growth();
+                let growth =
+                    growth.map(|(name, from, to)| format!(" | {name} Ramp-up: {from:.1}→{to:.1}"));
+                format!("{title} | Target Rate: {:.2}{}", target.last(), growth.unwrap_or_default())
+            }
+        }
+    }
+
+    fn over_time(self, planned: &[f64], sent: &[f64]) -> Figure {
+        Figure::new(vec![vec![self.rates_over_time(planned, sent)]]).sized(1120, 400)
+    }
+
+    fn rates_over_time(self, planned: &[f64], sent: &[f64]) -> Panel {
+        let target = self.target.map(|target| target.curve(planned.len().max(sent.len())));
+        let is_off = |rate: &Mark| {
+            let wanted = target.as_ref().and_then(|curve| rate_at(curve, rate.x));
+            wanted.is_some_and(|wanted| (rate.y - wanted).abs() > 0.5 * wanted)
+        };
+        let (off, usual): (Vec<Mark>, Vec<Mark>) = rates(planned).partition(|rate| is_off(rate));
+        let close = rates_of(planned, |gap| gap > 0.0 && gap < TOO_CLOSE);
+        let average = average(&rates(planned).collect::<Vec<_>>());
+        let dots = |label: &str, hue, style, points| {
+            let look = Look { hue: Some(hue), style, ..Look::default() };
+            Curve::dots(label, thinned(points, MANY)).looking(look)
+        };
+        let curves = vec![
+            dots("as sent", 5, 0, rates(sent).collect()),
+            dots("as planned", 0, 0, usual),
+            dots("as planned, more than 50 % off", 4, 2, off),
+            dots("as planned, less than 1 ms apart", 1, 3, close.collect()),
+            Curve::line("moving average", 3, thinned(average, FEW)),
+            Curve::line("target", 2, thinned(target.unwrap_or_default(), FEW))
+                .looking(Look::joined(2, 1, 1)),
+        ];
+        let curves = curves.into_iter().filter(|curve| !curve.points.is_empty()).collect();
+        let (x, y) = (Axis::even("Time (seconds)"), Axis::new("RPS", Scale::Log));
+        Panel::new("Time vs RPS", x, y, curves)
+    }
+}
+
+impl ReportFormat for AisbenchRps {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let planned = times(report, |record| record.scheduled);
+        let has_timetable = planned.last().is_some_and(|last| *last > 0.0);
+        let planned = if has_timetable { planned } else { Vec::new() };
+        let sent = times(report, RequestRecord::started);
+        let title = escaped(&self.title());
+        writeln!(out, "{HEAD}\n<title>{title}</title>\n{STYLE}\n<h1>{title}</h1>")?;
+        for figure in [self.over_time(&planned, &sent), spread(&planned, &sent)] {
+            writeln!(out, "<figure>\n{}\n</figure>", figure.svg()?)?;
+        }
+        writeln!(out, "{LEGEND}\n</body>\n</html>")
+    }
+}
+
+/// How many rates and times between requests there are of each size.
+fn spread(planned: &[f64], sent: &[f64]) -> Figure {
+    let shown = if planned.is_empty() { sent } else { planned };
+    let rates: Vec<f64> = gaps(shown).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
+    let counts = histogram("rates between requests", 0, &below(&rates, 990));
+    let counts = panel("RPS vs Request Count", "RPS", vec![counts]);
+    let planned = histogram("intervals as planned", 2, &below(&all(planned), 999));
+    let sent = histogram("intervals as sent", 5, &below(&all(sent), 999));
+    let intervals = panel("Intervals", "Interval (seconds)", vec![sent, planned]);
+    Figure::new(vec![vec![counts, intervals]]).sized(560, 400)
+}
+
+/// When requests that no other one's answer had to be waited for were due, or sent, in seconds since
+/// the first of them.
+fn times(report: &Report<'_>, of: fn(&RequestRecord) -> Stamp) -> Vec<f64> {
+    let leading = report.log.measured().filter(|record| record.turn == 0);
+    let mut stamps: Vec<Stamp> = leading.map(of).collect();
+    stamps.sort_unstable();
+    let first = stamps.first().copied().unwrap_or_default();
+    stamps.iter().map(|stamp| stamp.since(first).as_secs_f64()).collect()
+}
+
+fn gaps(times: &[f64]) -> impl Iterator<Item = f64> {
+    times.windows(2).map(|pair| pair[1] - pair[0])
+}
+
+fn all(times: &[f64]) -> Vec<f64> {
+    gaps(times).collect()
+}
+
+/// Each rate at the time of the later of both requests; of those that are too close there is none.
+fn rates(times: &[f64]) -> impl Iterator<Item = Mark> {
+    rates_of(times, |gap| gap >= TOO_CLOSE)
+}
+
+fn rates_of(times: &[f64], wanted: fn(f64) -> bool) -> impl Iterator<Item = Mark> {
+    let pairs = times.windows(2).filter(move |pair| wanted(pair[1] - pair[0]));
+    pairs.map(|pair| Mark::at(pair[1], 1.0 / (pair[1] - pair[0])))
+}
+
+/// The mean of the last rates, of which the newer ones weigh a little more; more of them in a longer
+/// run.
+fn average(rates: &[Mark]) -> Vec<Mark> {
+    let window = match rates.len() {
+        0..=1_000 => 20,
+        1_001..=10_000 => 50,
+        10_001..=100_000 => 100,
+        _ => 200,
+    };
+    let alpha = 2.0 / (window + 1) as f64;
+    let weights = (0..window).map(|place| (alpha * place as f64 / (window - 1) as f64).exp());
+    let weights: Vec<f64> = weights.collect();
+    let total: f64 = weights.iter().sum();
+    let mean = |part: &[Mark]| {
+        let weighed = part.iter().zip(&weights).map(|(rate, weight)| rate.y * weight);
+        Mark::at(part[window - 1].x, weighed.sum::<f64>() / total)
+    };
+    rates.windows(window).map(mean).collect()
+}
+
+impl RateTarget {
+    fn last(self) -> f64 {
+        match self {
+            Self::Constant(rate) | Self::Exponential { to: rate, .. } => rate,
+            Self::Linear { to, .. } => to,
+        }
+    }
+
+    fn growth(self) -> Option<(&'static str, f64, f64)> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Exponential { from, to } => Some(("Exponential", from, to)),
+            Self::Linear { from, to } => Some(("Linear", from, to)),
+        }
+    }
+
+    /// The rate of each request, at the time at which it would be due if all went by it.
+    fn curve(self, requests: usize) -> Vec<Mark> {
+        let rate = |place: usize| {
+            let progress = place as f64 / requests.saturating_sub(1).max(1) as f64;
+            match self {
+                Self::Constant(rate) => rate,
+                Self::Exponential { from, to } => from * (to / from).powf(progress),
+                Self::Linear { from, to } => from + (to - from) * progress,
+            }
+        };
+        let rates = (0..requests).map(rate).filter(|rate| *rate > 0.0);
+        rates
+            .scan(0.0, |time, rate| {
+                let mark = Mark::at(*time, rate);
+                *time += 1.0 / rate;
+                Some(mark)
+            })
+            .collect()
+    }
+}
+
+/// The rate of a curve at a time, the last one after its end.
+fn rate_at(curve: &[Mark], time: f64) -> Option<f64> {
+    let after = curve.partition_point(|mark| mark.x <= time);
+    curve.get(after.saturating_sub(1)).map(|mark| mark.y)
+}
+
+fn panel(title: &str, x: &str, bars: Vec<Bars>) -> Panel {
+    let bars = bars.into_iter().filter(|bars| !bars.bars.is_empty()).collect();
+    Panel::new(title, Axis::even(x), Axis::even("Request Count"), Vec::new()).with_bars(bars)
+}
+
+/// In parts as wide as Scott's rule has them, ten to a hundred.
+fn histogram(label: &str, hue: usize, values: &[f64]) -> Bars {
+    if values.is_empty() {
+        return Bars::default();
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let range = values.iter().copied().fold(0.0, f64::max);
+    let wanted = range / (3.5 * spread / count.cbrt()).max(1e-9);
+    let parts = (10_u32..100).find(|parts| f64::from(*parts) >= wanted).unwrap_or(100);
+    Bars::histogram(label, hue, values, parts as usize)
+}
+
+/// The smallest of the values, so many of a thousand: a few that are far off would hide the rest.
+fn below(values: &[f64], of_a_thousand: usize) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.truncate((sorted.len() * of_a_thousand).div_ceil(1000));
+    sorted
+}
+
+/// At most so many points, the last one among them.
+fn thinned(points: Vec<Mark>, most: usize) -> Vec<Mark> {
+    let step = points.len().div_ceil(most).max(1);
+    let offset = points.len().saturating_sub(1) % step;
+    points.into_iter().skip(offset).step_by(step).collect()
+}
+
+/// Requests that are closer than this have no rate worth the name.
+const TOO_CLOSE: f64 = 0.001;
+/// Points of which each is drawn by itself.
+const MANY: usize = 1500;
+/// Points of a line.
+const FEW: usize = 40;
+const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">";
+const STYLE: &str = "\
+<style>
+body { font-family: sans-serif; margin: 2em; }
+h1 { font-size: 1.2em; }
+figure { margin: 0; }
+svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; }
+td, th { border: 1px solid #ccc; padding: 0.3em 0.6em; text-align: left; vertical-align: top; }
+</style>
+</head>
+<body>";
+const LEGEND: &str = "\
+<h2>What is shown</h2>
+<table>
+<tr><th>Name</th><th>Meaning</th></tr>
+<tr><td>as planned, as sent</td><td>One over the time between a request and the one before it, at the \
+time at which it was due, or at which its first byte went out. Of a long run a part of the points.</td></tr>
+<tr><td>more than 50 % off</td><td>Off the target. Independent arrivals are, \
+more often than not: gaps of a Poisson process vary as much as they are long.</td></tr>
+<tr><td>less than 1 ms apart</td><td>Two requests that were to be sent all but together. They are in no \
+average and no count of rates.</td></tr>
+<tr><td>moving average</td><td>Of the last 20 rates as planned (50 above 1,000 requests, 100 above \
+10,000, 200 above 100,000), the newer ones weighing a little more. The mean of rates lies above the \
+rate: short gaps make large ones.</td></tr>
+<tr><td>target</td><td>The rate that was asked for, request by request.</td></tr>
+<tr><td>RPS vs Request Count</td><td>How many rates are how large, without the largest 1 %.</td></tr>
+<tr><td>Intervals</td><td>How many times between two requests are how long, without the longest \
+0.1 %.</td></tr>
+</table>";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rate: RateTarget, requests: usize) -> Vec<(f64, f64)> {
+        rate.curve(requests).iter().map(|mark| (mark.x, mark.y)).collect()
+    }
+
+    #[test]
+    fn a_target_is_the_rate_of_each_request() {
+        assert_eq!(of(RateTarget::Constant(4.0), 3), [(0.0, 4.0), (0.25, 4.0), (0.5, 4.0)]);
+        let linear = of(RateTarget::Linear { from: 1.0, to: 4.0 }, 4);
+        assert_eq!(linear[..3], [(0.0, 1.0), (1.0, 2.0), (1.5, 3.0)]);
+        let exponential = of(RateTarget::Exponential { from: 1.0, to: 4.0 }, 3);
+        assert_eq!(exponential, [(0.0, 1.0), (1.0, 2.0), (1.5, 4.0)]);
+        assert!(of(RateTarget::Constant(4.0), 0).is_empty());
+    }
+
+    #[test]
+    fn titles_are_aisbenchs() {
+        let title = |target| AisbenchRps::new(target).title();
+        assert_eq!(title(None), "Request Per Second(RPS) Distribution Analysis");
+        assert_eq!(
+            title(Some(RateTarget::Linear { from: 2.0, to: 10.0 })),
+            "Request Per Second(RPS) Distribution Analysis | Target Rate: 10.00 | Linear Ramp-up: \
+             2.0→10.0"
+        );
+    }
+
+    #[test]
+    fn a_steady_rate_is_its_own_average() {
+        let steady: Vec<Mark> = (0..30).map(|place| Mark::at(f64::from(place), 5.0)).collect();
+        let average = average(&steady);
+        assert_eq!((average.len(), average[0].x), (11, 19.0));
+        assert!(average.iter().all(|mark| (mark.y - 5.0).abs() < 1e-12));
+    }
+}
