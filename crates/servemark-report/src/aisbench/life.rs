@@ -33,7 +33,7 @@ impl ReportFormat for AisbenchTimeline {
 #[derive(Serialize)]
 struct Data {
     /// Start, first event, end and row.
-    lives: Vec<[i64; 4]>,
+    lives: Vec<(i64, i64, i64, usize)>,
     /// From when on how many were in flight.
     steps: Vec<(i64, i64)>,
     last: i64,
@@ -51,7 +51,7 @@ impl Data {
         let rows = rows(scores);
         let lives = scores.iter().zip(&spans).zip(rows).map(|((score, &(start, end)), row)| {
             let first = micros(score.start_s + score.ttft_s.unwrap_or_default());
-            [start, first, if (end - first).abs() < TOO_SHORT { first } else { end }, row]
+            (start, first, if (end - first).abs() < TOO_SHORT { first } else { end }, row)
         });
         Self {
             lives: lives.filter(|_| has_first).collect(),
@@ -62,11 +62,11 @@ impl Data {
 }
 
 /// A row for each request; in a run with conversations, one for all turns of each.
-fn rows(scores: &[&RequestScore<'_>]) -> Vec<i64> {
+fn rows(scores: &[&RequestScore<'_>]) -> Vec<usize> {
     let has_turns = scores.iter().any(|score| score.turn > 0);
     let mut known = HashMap::new();
     let row = |(place, score): (usize, &&RequestScore<'_>)| {
-        let next = known.len() as i64 + 1;
+        let next = known.len() + 1;
         *known.entry(if has_turns { score.index } else { place }).or_insert(next)
     };
     scores.iter().enumerate().map(row).collect()

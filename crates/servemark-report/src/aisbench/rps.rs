@@ -5,8 +5,7 @@ use std::io;
 use servemark_core::{RequestRecord, Stamp};
 
 use crate::chart::{Axis, Bars, Curve, Figure, Look, Mark, Panel, Scale};
-use crate::grid::escaped;
-use crate::{Report, ReportFormat};
+use crate::{Report, ReportFormat, page};
 
 /// AISBench's page of the rates from one request to the next, as planned and as sent: over time with
 /// the rate that was asked for, and how many rates and times between requests there are of each size.
@@ -85,7 +84,7 @@ impl AisbenchRps {
         ];
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty()).collect();
         let (x, y) = (Axis::even("Time (seconds)"), Axis::new("RPS", Scale::Log));
-        Panel::new("Time vs RPS", x, y, curves)
+        Panel::new("", x, y, curves)
     }
 }
 
@@ -95,12 +94,11 @@ impl ReportFormat for AisbenchRps {
         let has_timetable = planned.last().is_some_and(|last| *last > 0.0);
         let planned = if has_timetable { planned } else { Vec::new() };
         let sent = times(report, RequestRecord::started);
-        let title = escaped(&self.title());
-        writeln!(out, "{HEAD}\n<title>{title}</title>\n{STYLE}\n<h1>{title}</h1>")?;
-        for figure in [self.over_time(&planned, &sent), spread(&planned, &sent)] {
-            writeln!(out, "<figure>\n{}\n</figure>", figure.svg()?)?;
-        }
-        writeln!(out, "{LEGEND}\n</body>\n</html>")
+        page::head(&self.title(), &self.title(), out)?;
+        page::section("Time vs RPS", &self.over_time(&planned, &sent), out)?;
+        page::section("How rates and intervals are spread", &spread(&planned, &sent), out)?;
+        writeln!(out, "{LEGEND}")?;
+        page::end(out)
     }
 }
 
@@ -247,19 +245,8 @@ const TOO_CLOSE: f64 = 0.001;
 const MANY: usize = 1500;
 /// Points of a line.
 const FEW: usize = 40;
-const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">";
-const STYLE: &str = "\
-<style>
-body { font-family: sans-serif; margin: 2em; }
-h1 { font-size: 1.2em; }
-figure { margin: 0; }
-svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; }
-td, th { border: 1px solid #ccc; padding: 0.3em 0.6em; text-align: left; vertical-align: top; }
-</style>
-</head>
-<body>";
 const LEGEND: &str = "\
+<style>td, th { text-align: left !important; }</style>
 <h2>What is shown</h2>
 <table>
 <tr><th>Name</th><th>Meaning</th></tr>

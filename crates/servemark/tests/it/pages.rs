@@ -10,10 +10,11 @@ use servemark::backends::BackendName;
 use servemark::core::NoProgress;
 use servemark::metrics::Objective;
 use servemark::plan::{
-    Axis, BenchPlan, Grain, SearchRange, ServerSpec, Side, SloSearchSpec, SloSpec, SweepSpec,
-    VllmFiles,
+    AisbenchFiles, Axis, BenchPlan, Grain, SearchRange, ServerSpec, Side, SloSearchSpec, SloSpec,
+    SweepSpec, VllmFiles,
 };
 use servemark::report::GridFormat;
+use servemark::schedule::ArrivalSpec;
 use servemark::{RunContext, Scores, SloSearch, Sweep, SweepOutcome, execute};
 use servemark_testkit::browser::open_page;
 
@@ -88,6 +89,26 @@ fn a_timeline_draws_its_requests() {
     let opened = open_page("timeline", &page);
     assert!(opened.console.is_empty(), "{:#?}", opened.console);
     opened.assert_sound(1);
+}
+
+#[test]
+fn aisbenchs_pages_draw_lives_and_rates() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = base();
+    plan.load.arrivals = ArrivalSpec::at_rate(400.0).unwrap();
+    let run = execute(&plan, &context()).unwrap();
+    let scores = Scores::of_run(&run, &plan.scoring);
+    let saved = scores.save_aisbench(&AisbenchFiles::new(folder.path())).unwrap();
+    let plot = fs::read_to_string(saved.plot.unwrap()).unwrap();
+    let opened = open_page("aisbench_plot", &plot);
+    opened.assert_sound(2);
+    assert_eq!(opened.count("<span><i style"), 3, "TTFT, decode and concurrency have a colour");
+    let rates = fs::read_to_string(saved.rps_distribution).unwrap();
+    let opened = open_page("aisbench_rps", &rates);
+    opened.assert_sound(2);
+    for words in ["Target Rate: 400.00", "as planned", "as sent", "moving average", "Intervals"] {
+        assert!(opened.dom.contains(words), "{words}");
+    }
 }
 
 #[test]
