@@ -76,80 +76,117 @@ fn data(
         let text = said("--prompt", prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
-    let (mut data, own) = (EvalscopeData::named(settled.dataset), settled.dataset_args.as_ref());
-    let path: Option<PathBuf> = args.dataset.dataset_path.as_ref().map(Into::into);
-    let prefix = at_least("--prefix-length", 0, args.prompt.prefix_length)?;
-    match &mut data {
-        EvalscopeData::Texts(spec) => {
-            spec.path = path;
-            spec.target = target(settled.dataset, own)?;
-            return Ok(data);
-        }
-        EvalscopeData::Turns(spec) => {
-            spec.path = path;
-            spec.most_turns = some_turns(args.turns.max_turns)?;
-            if settled.dataset != EvalscopeName::CustomMultiTurn {
-                read::<TurnSettings>(own)?;
-                return Ok(data);
-            }
-        }
-        EvalscopeData::RandomTurns(spec) => {
-            spec.prefix_tokens = prefix;
-            (spec.least_turns, spec.most_turns) = turns(args)?;
-            spec.pool = pool(args, step)?;
-            read::<TurnSettings>(own)?;
-            return Ok(data);
-        }
-        EvalscopeData::SweSmith(spec) => {
-            spec.path = path;
-            spec.least_turns = fewest_turns(args)?;
-            spec.most_turns = some_turns(args.turns.max_turns)?;
-            let settings: TurnSettings = read(own)?;
-            spec.first_turn = settings.first_turn_length.unwrap_or(spec.first_turn);
-            spec.later_turns = settings.subsequent_turn_length.unwrap_or(spec.later_turns);
-            spec.chars_per_token = settings.chars_per_token.unwrap_or(spec.chars_per_token);
-            return Ok(data);
-        }
-        EvalscopeData::Workload(spec) => {
-            let settings: WorkloadSettings = read(own)?;
-            spec.path = path;
-            spec.speed = speed(settings.speed.unwrap_or(spec.speed))?;
-            spec.model = settings.model_override;
-            spec.models = settings.model_mapping.unwrap_or_default();
-            spec.matches_outputs = settings.match_output_length;
-            spec.own_headers = own_headers(args);
-            return Ok(data);
-        }
+    let mut data = EvalscopeData::named(settled.dataset);
+    read_from(&mut data, args.dataset.dataset_path.as_ref().map(Into::into));
+    shape(&mut data, args)?;
+    converse(&mut data, args, step)?;
+    set_apart(&mut data, args, settled)?;
+    Ok(data)
+}
+
+/// Where the file is, of data sets that have one.
+fn read_from(data: &mut EvalscopeData, path: Option<PathBuf>) {
+    match data {
+        EvalscopeData::Texts(spec) => spec.path = path,
+        EvalscopeData::Pictured(spec) => spec.path = path,
+        EvalscopeData::Embedding(spec) => spec.path = path,
+        EvalscopeData::Rerank(spec) => spec.path = path,
+        EvalscopeData::Turns(spec) => spec.path = path,
+        EvalscopeData::SweSmith(spec) => spec.path = path,
+        EvalscopeData::Trie(spec) => spec.path = path,
+        EvalscopeData::Workload(spec) => spec.path = path,
+        _ => {}
+    }
+}
+
+/// What single requests look like.
+fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError> {
+    let prompt = &args.prompt;
+    let prefix = at_least("--prefix-length", 0, prompt.prefix_length)?;
+    match data {
         EvalscopeData::Random(spec) => {
             spec.prefix_tokens = prefix;
-            spec.prefixes = some("--prefix-count", args.prompt.prefix_count)?;
+            spec.prefixes = some("--prefix-count", prompt.prefix_count)?;
         }
         EvalscopeData::RandomVl(spec) => {
             spec.prefix_tokens = prefix;
-            spec.images = some("--image-num", args.prompt.image_num)?;
-            spec.width = some("--image-width", args.prompt.image_width)?;
-            spec.height = some("--image-height", args.prompt.image_height)?;
+            spec.images = some("--image-num", prompt.image_num)?;
+            spec.width = some("--image-width", prompt.image_width)?;
+            spec.height = some("--image-height", prompt.image_height)?;
         }
-        EvalscopeData::Trie(spec) => {
-            (spec.path, spec.prefix_tokens) = (path, prefix);
-            spec.most_turns = some_turns(args.turns.max_turns)?;
-        }
+        EvalscopeData::RandomTurns(spec) => spec.prefix_tokens = prefix,
+        EvalscopeData::Trie(spec) => spec.prefix_tokens = prefix,
         EvalscopeData::RandomEmbedding(spec) => spec.batch = batch(args, spec.batch)?,
-        EvalscopeData::Embedding(spec) => {
-            spec.path = path;
-            spec.batch = batch(args, spec.batch)?;
-        }
+        EvalscopeData::Embedding(spec) => spec.batch = batch(args, spec.batch)?,
         EvalscopeData::RandomRerank(spec) => {
             spec.documents = whole(args, "num_documents", spec.documents)?;
             let ratio = args.sampling.extra_args.get("document_length_ratio");
             spec.length_ratio = ratio.and_then(Value::as_f64).unwrap_or(spec.length_ratio);
         }
-        EvalscopeData::Pictured(spec) => spec.path = path,
-        EvalscopeData::Rerank(spec) => spec.path = path,
         _ => {}
     }
-    read::<NoSettings>(own)?;
-    Ok(data)
+    Ok(())
+}
+
+/// How many turns conversations have.
+fn converse(data: &mut EvalscopeData, args: &EvalscopeArgs, step: Step) -> Result<(), CliError> {
+    match data {
+        EvalscopeData::RandomTurns(spec) => {
+            (spec.least_turns, spec.most_turns) = turns(args)?;
+            spec.pool = pool(args, step)?;
+        }
+        EvalscopeData::SweSmith(spec) => {
+            spec.least_turns = fewest_turns(args)?;
+            spec.most_turns = some_turns(args.turns.max_turns)?;
+        }
+        EvalscopeData::Trie(spec) => spec.most_turns = some_turns(args.turns.max_turns)?,
+        EvalscopeData::Turns(spec) => spec.most_turns = some_turns(args.turns.max_turns)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The data set's own settings; a key that is none of them is refused.
+fn set_apart(
+    data: &mut EvalscopeData,
+    args: &EvalscopeArgs,
+    settled: &Settled,
+) -> Result<(), CliError> {
+    let own = settled.dataset_args.as_ref();
+    match data {
+        EvalscopeData::Texts(spec) => spec.target = target(settled.dataset, own)?,
+        EvalscopeData::SweSmith(spec) => {
+            let settings: TurnSettings = read(own)?;
+            spec.first_turn = settings.first_turn_length.unwrap_or(spec.first_turn);
+            spec.later_turns = settings.subsequent_turn_length.unwrap_or(spec.later_turns);
+            spec.chars_per_token = settings.chars_per_token.unwrap_or(spec.chars_per_token);
+        }
+        EvalscopeData::Workload(spec) => {
+            let settings: WorkloadSettings = read(own)?;
+            spec.speed = speed(settings.speed.unwrap_or(spec.speed))?;
+            spec.model = settings.model_override;
+            spec.models = settings.model_mapping.unwrap_or_default();
+            spec.matches_outputs = settings.match_output_length;
+            spec.own_headers = own_headers(args);
+        }
+        _ if takes_turn_settings(settled.dataset) => {
+            let _: TurnSettings = read(own)?;
+        }
+        _ => {
+            let NoSettings {} = read(own)?;
+        }
+    }
+    Ok(())
+}
+
+/// Conversations that know settings of agents' conversations and have no use for them.
+fn takes_turn_settings(name: EvalscopeName) -> bool {
+    [
+        EvalscopeName::RandomMultiTurn,
+        EvalscopeName::ShareGptEnMultiTurn,
+        EvalscopeName::ShareGptZhMultiTurn,
+    ]
+    .contains(&name)
 }
 
 /// A text as it stands, or that of a file behind an `@`.
