@@ -2,6 +2,7 @@ use servemark_core::ErrorKind;
 
 use super::*;
 use crate::heard::{Heard, heard};
+use crate::{Backend, EvalscopeApi, EvalscopeBackend};
 
 #[track_caller]
 fn reads(frames: &[&str]) -> (Heard, Vec<Result<Flow, RequestError>>) {
@@ -44,4 +45,17 @@ fn an_answer_without_an_output_is_an_error() {
     let (_, outcomes) = reads(&[r#"{"code":"InvalidParameter","message":"too long"}"#]);
     let error = outcomes[0].clone().unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::InStream, "too long"));
+}
+
+#[test]
+fn a_prompt_is_under_input_and_knobs_are_under_parameters() {
+    let mut spec = EvalscopeSpec::new(EvalscopeApi::Dashscope, "qwen");
+    let template = r#"{"input":{"messages":[],"a":1},"parameters":{"b":2},"c":3}"#;
+    spec.query_template = Some(serde_json::from_str(template).unwrap());
+    let request = EvalscopeBackend::new(spec).encode(&Sample::new("Hi", 1, 8)).unwrap();
+    assert_eq!(request.headers["x-dashscope-sse"], "enable");
+    assert_eq!(
+        std::str::from_utf8(&request.body).unwrap(),
+        r#"{"input":{"messages":[],"a":1,"prompt":"Hi"},"model":"qwen","parameters":{"b":2,"max_tokens":8,"temperature":0.0},"c":3}"#
+    );
 }
