@@ -36,6 +36,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-cli", 6),
     ("servemark-terminal", 7),
     ("bench-embedding", 8),
+    ("bench-offline", 8),
     ("bench-serving", 8),
     ("mock-server", 8),
     ("servemark-door", 8),
@@ -104,6 +105,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(package.length_faults()?);
     }
     faults.extend(unknown_names(&packages));
+    faults.extend(needless_faults()?);
     ensure!(faults.is_empty(), "the walls do not hold:\n  {}", faults.join("\n  "));
     Ok(())
 }
@@ -168,6 +170,29 @@ fn unknown_names(packages: &[Package]) -> Vec<String> {
         .symmetric_difference(&known)
         .map(|name| format!("{name} is in the workspace or in the table of layers, not in both"))
         .collect()
+}
+
+/// What only some programs need, and who must be built without it.
+const NEEDLESS: &[(&str, &[&str])] =
+    &[("servemark-engine", &["bench-embedding", "bench-serving", "mock-server"])];
+
+/// A feature that is on by accident, and so pays for what it does not use.
+fn needless_faults() -> anyhow::Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for (guest, programs) in NEEDLESS {
+        for program in *programs {
+            let args =
+                ["tree", "--offline", "--edges", "normal", "--prefix", "none", "-p", program];
+            let output = Command::new(env!("CARGO")).args(args).output();
+            let output = output.context("cannot run cargo tree")?;
+            ensure!(output.status.success(), "cargo tree -p {program} failed");
+            let tree = String::from_utf8_lossy(&output.stdout);
+            if tree.lines().any(|line| line.split(' ').next() == Some(guest)) {
+                faults.push(format!("{program} is built with {guest}, which it does not need"));
+            }
+        }
+    }
+    Ok(faults)
 }
 
 fn packages() -> anyhow::Result<Vec<Package>> {

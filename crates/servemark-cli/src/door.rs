@@ -34,7 +34,7 @@ pub enum Invocation {
     DryRun(Box<Parsed>),
     /// Runs or a search of evalscope's.
     Evalscope(Box<EvalscopeRuns>),
-    /// A benchmark of an engine, over HTTP.
+    /// A benchmark of an engine, over HTTP or without a server.
     Offline(Box<Offline>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
@@ -80,6 +80,8 @@ pub fn parse(
             let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
             Ok(Invocation::Sweep(Box::new(sweep)))
         }
+        #[cfg(feature = "engine")]
+        "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
         "evalscope" => evalscope::command(args, environment),
@@ -88,7 +90,7 @@ pub fn parse(
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
         }
         "vllm" => vllm::command(args, environment),
-        python if is_python(python) => module(args, environment),
+        python if is_python(python) => module(&command, args, environment),
         other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
         _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
     }
@@ -103,6 +105,18 @@ pub fn bench_serving(
     bench(program, args, environment, |program, args, environment| {
         sglang::parse(program, args, environment)
     })
+}
+
+/// SGLang's benchmark of an engine without a server, which is imported by this Python.
+#[cfg(feature = "engine")]
+pub fn bench_offline(
+    program: &str,
+    python: Option<&str>,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let offline = sglang::offline::parse(program, python, args, environment)?;
+    Ok(Invocation::Offline(Box::new(offline)))
 }
 
 /// The same benchmark, for which one flag of ours is not optional.
@@ -120,6 +134,7 @@ fn steady_state(
 
 /// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
 fn module(
+    python: &OsStr,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
@@ -129,6 +144,10 @@ fn module(
     match module.as_str() {
         "sglang.bench_serving" | "sglang.benchmark.serving" => {
             bench_serving(&module, args, environment)
+        }
+        #[cfg(feature = "engine")]
+        "sglang.bench_offline_throughput" | "sglang.benchmark.offline_throughput" => {
+            bench_offline(&module, python.to_str(), args, environment)
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
         "evalscope.cli.cli" => evalscope::command(args, environment),
@@ -203,6 +222,8 @@ usage: servemark COMMAND [OPTIONS]
 Commands:
   python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
   python -m sglang.benchmark.serving ...  the same by its new name
+  python -m sglang.benchmark.offline_throughput ...
+                                          SGLang's engine without a server, same command line
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   vllm bench serve ...                    vLLM's serving benchmark, same command line
@@ -213,6 +234,7 @@ Commands:
                                           a text cut into prompts, same command line
   evalscope perf ...                      evalscope's serving benchmark, same command line
   ais_bench ... -m perf                   AISBench's performance mode, same command line
+  bench-offline ...                       an engine without a server: sglang, vllm
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another
@@ -223,7 +245,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: sglang.bench_offline_throughput, rerun.
+Not built yet: rerun.
 
 Options:
   -h, --help     Print this

@@ -13,6 +13,8 @@ mod dataset;
 pub mod embedding;
 mod load;
 mod names;
+#[cfg(feature = "engine")]
+pub(crate) mod offline;
 mod output;
 mod refusal;
 mod scope;

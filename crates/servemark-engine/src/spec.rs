@@ -48,6 +48,17 @@ pub enum EngineSpec {
     Worker(Box<WorkerSpec>),
 }
 
+impl EngineSpec {
+    /// The engine's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Candle(_) => "candle",
+            Self::Scripted(_) => "scripted",
+            Self::Worker(worker) => worker.engine.as_str(),
+        }
+    }
+}
+
 /// How an engine is given its requests. Closed: together or not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -15,6 +15,13 @@ pub enum PlanError {
     /// Sessions that come again and again, for ever.
     #[error("sessions that come in rounds need an end; say how long the load lasts")]
     Endless,
+    /// Something that only a server does.
+    #[cfg(feature = "engine")]
+    #[error("an engine without a server does not take {what}; leave it out")]
+    Engine {
+        /// What.
+        what: &'static str,
+    },
     /// Conversations for a route that takes text.
     #[error(
         "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \

@@ -92,6 +92,8 @@ pub enum Layout {
     Evalscope,
     /// Ours.
     Native,
+    /// SGLang 0.5.23's, of an engine without a server.
+    Offline,
     /// SGLang 0.5.23's.
     Sglang,
     /// vLLM 0.33.0's.

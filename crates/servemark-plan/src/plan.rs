@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
+#[cfg(feature = "engine")]
+use servemark_engine::Submission;
 use servemark_runner::LoadSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -150,6 +152,8 @@ impl BenchPlan {
             return Err(PlanError::Endless);
         }
         self.check_precision()?;
+        #[cfg(feature = "engine")]
+        self.check_engine()?;
         self.check_grouping()?;
         if let Some(form) = dataset.pictured() {
             return self.check_pictures(form);
@@ -169,6 +173,31 @@ impl BenchPlan {
             _ if self.load.arrivals.is_burst() => Err(PlanError::PreciseBurst),
             ServerSpec::At(target) => Ok(target.check_precise()?),
             ServerSpec::Simulated(_) => Ok(()),
+            #[cfg(feature = "engine")]
+            ServerSpec::Engine(_) => Err(PlanError::Engine { what: "--precise-send" }),
+        }
+    }
+
+    /// An engine is given requests as they are, and all at once where it wants them so.
+    #[cfg(feature = "engine")]
+    fn check_engine(&self) -> Result<(), PlanError> {
+        let ServerSpec::Engine(spec) = &self.server else { return Ok(()) };
+        let at_once = spec.submission == Submission::AtOnce;
+        let is_limited = self.load.max_concurrency.is_some() && !self.load.in_waves;
+        let refused = [
+            (
+                at_once && !self.load.arrivals.is_burst(),
+                "--request-rate where it is given all at once",
+            ),
+            (at_once && is_limited, "--max-concurrency where it is given all at once"),
+            (self.load.probes.is_some(), "probes beside the load"),
+            (self.load.adapters.is_some(), "--lora-name"),
+            (self.workload.dataset.pictured().is_some(), "pictures"),
+            (self.control.flush_cache.is_some(), "--flush-cache"),
+        ];
+        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) => Err(PlanError::Engine { what }),
+            None => Ok(()),
         }
     }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::JsonObject;
+#[cfg(feature = "engine")]
+use servemark_engine::EngineRunSpec;
 use servemark_mock::MockSpec;
 
 /// Who is asked.
@@ -17,6 +19,9 @@ pub enum ServerSpec {
     At(TargetSpec),
     /// The bundled simulator, started for the run and stopped after it.
     Simulated(MockSpec),
+    /// No server: an engine, loaded for the run and ended after it.
+    #[cfg(feature = "engine")]
+    Engine(EngineRunSpec),
 }
 
 /// What is asked of the server around the measurement.

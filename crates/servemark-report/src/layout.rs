@@ -9,8 +9,9 @@ use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{
     AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, EvalscopeOptions,
-    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, SglangLine, SglangOptions,
-    SglangTable, VllmDetails, VllmOptions, VllmResult, VllmTable,
+    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, SglangLine, SglangOfflineLine,
+    SglangOfflineTable, SglangOptions, SglangTable, VllmDetails, VllmOptions, VllmResult,
+    VllmTable,
 };
 
 /// A run with its numbers.
@@ -99,6 +100,8 @@ pub enum Layout {
     /// Ours.
     #[default]
     Native,
+    /// SGLang's, of an engine without a server.
+    Offline,
     /// SGLang's, with the parts that its flags ask for.
     Sglang(SglangOptions),
     /// vLLM's, with what its flags ask for.
@@ -113,6 +116,7 @@ impl Layout {
             Self::Embedding => Box::new(EmbeddingTable),
             Self::Evalscope(options) => Box::new(EvalscopeTable::new(options)),
             Self::Native => Box::new(NativeTable),
+            Self::Offline => Box::new(SglangOfflineTable),
             Self::Sglang(options) => Box::new(SglangTable::new(options)),
             Self::Vllm(options) => Box::new(VllmTable::new(options)),
         }
@@ -124,6 +128,7 @@ impl Layout {
             Self::Aisbench(options) => Box::new(AisbenchJson::new(options)),
             Self::Embedding | Self::Native => Box::new(NativeJson),
             Self::Evalscope(options) => Box::new(EvalscopeSummary::new(options)),
+            Self::Offline => Box::new(SglangOfflineLine),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
             Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),
         }

@@ -51,14 +51,17 @@ pub use file_name::ResultFileName;
 pub use grid::GridFormat;
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable};
-pub use offline::{OfflineLatency, OfflineThroughput};
+pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 pub use plot::ThroughputPlots;
 pub use records::{
     Binner, Filter, Pareto, ParetoSpec, Records, RecordsError, Relation, RelationSpec,
 };
 pub use several::write_several;
-pub use sglang::{RequestLines, SglangLine, SglangOptions, SglangTable, SteadyStateLine};
+pub use sglang::{
+    RequestLines, SglangLine, SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable,
+    SteadyStateLine,
+};
 pub use slo::{SloReport, SloRow, SloSide};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;

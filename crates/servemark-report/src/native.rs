@@ -2,6 +2,7 @@
 
 mod audit;
 mod document;
+mod engine;
 mod latencies;
 mod load;
 mod output;

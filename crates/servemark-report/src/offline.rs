@@ -1,14 +1,14 @@
 //! What vLLM 0.33.0's benchmarks of an engine print and write, label for label and key for key:
 //! `bench throughput` and `bench latency`.
 //!
-//! vLLM runs the engine in its own process. Ours asks a server, and both texts and documents say
-//! so, behind what is vLLM's.
+//! vLLM runs the engine in its own process. Ours may ask a server, and both texts and documents say
+//! which it was, behind what is vLLM's.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::json;
-use servemark_core::JsonObject;
+use servemark_core::{Header, JsonObject};
 use servemark_metrics::statistics;
 use servemark_pyjson::{Style, Text, repr, to_string};
 
@@ -28,6 +28,8 @@ pub struct OfflineThroughput {
     pub prompt_tokens: u64,
     /// The tokens of all their outputs.
     pub output_tokens: u64,
+    /// What was between the requests and the engine.
+    pub over: MeasuredOver,
 }
 
 impl OfflineThroughput {
@@ -40,19 +42,23 @@ impl OfflineThroughput {
             requests: metrics.requests.completed,
             prompt_tokens: metrics.tokens.input,
             output_tokens: metrics.tokens.output.unwrap_or_default(),
+            over: MeasuredOver::of(report.log.header()),
         }
     }
 
     /// The file of `--output-json`.
     pub fn to_json(&self) -> String {
-        document(&[
-            ("model_id", json!(self.model)),
-            ("elapsed_time", json!(self.seconds)),
-            ("num_requests", json!(self.requests)),
-            ("total_num_tokens", json!(self.tokens())),
-            ("requests_per_second", json!(self.per_second(self.requests as u64))),
-            ("tokens_per_second", json!(self.per_second(self.tokens()))),
-        ])
+        document(
+            self.over,
+            &[
+                ("model_id", json!(self.model)),
+                ("elapsed_time", json!(self.seconds)),
+                ("num_requests", json!(self.requests)),
+                ("total_num_tokens", json!(self.tokens())),
+                ("requests_per_second", json!(self.per_second(self.requests as u64))),
+                ("tokens_per_second", json!(self.per_second(self.tokens()))),
+            ],
+        )
     }
 
     fn tokens(&self) -> u64 {
@@ -75,7 +81,7 @@ impl fmt::Display for OfflineThroughput {
         )?;
         writeln!(f, "Total num prompt tokens:  {}", self.prompt_tokens)?;
         writeln!(f, "Total num output tokens:  {}", self.output_tokens)?;
-        writeln!(f, "{MEASURED}")
+        writeln!(f, "{}", self.over)
     }
 }
 
@@ -87,12 +93,14 @@ pub struct OfflineLatency {
     pub model: String,
     /// How long each batch took, from its first request to its last answer.
     pub seconds: Vec<f64>,
+    /// What was between the requests and the engine.
+    pub over: MeasuredOver,
 }
 
 impl OfflineLatency {
-    /// The latencies of batches that were sent one after the other.
-    pub fn new(model: impl Into<String>, seconds: Vec<f64>) -> Self {
-        Self { model: model.into(), seconds }
+    /// The latencies of batches that were sent one after the other in the run of this header.
+    pub fn new(header: &Header, seconds: Vec<f64>) -> Self {
+        Self { model: header.facts.model.clone(), seconds, over: MeasuredOver::of(header) }
     }
 
     /// The file of `--output-json`.
@@ -101,12 +109,15 @@ impl OfflineLatency {
             .percentiles()
             .map(|(percent, value)| (percent.to_string(), json!(value)))
             .collect();
-        document(&[
-            ("model_id", json!(self.model)),
-            ("avg_latency", json!(self.mean())),
-            ("latencies", json!(self.seconds)),
-            ("percentiles", json!(percentiles)),
-        ])
+        document(
+            self.over,
+            &[
+                ("model_id", json!(self.model)),
+                ("avg_latency", json!(self.mean())),
+                ("latencies", json!(self.seconds)),
+                ("percentiles", json!(percentiles)),
+            ],
+        )
     }
 
     fn mean(&self) -> f64 {
@@ -129,13 +140,48 @@ impl fmt::Display for OfflineLatency {
         for (percent, value) in self.percentiles() {
             writeln!(f, "{percent}% percentile latency: {} seconds", repr(value))?;
         }
-        writeln!(f, "{MEASURED}")
+        writeln!(f, "{}", self.over)
+    }
+}
+
+/// What was between the requests and the engine. Closed: a server or nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MeasuredOver {
+    /// Calls of the engine itself.
+    Calls,
+    /// HTTP.
+    Http,
+}
+
+impl MeasuredOver {
+    /// What was there in the run of this log.
+    pub fn of(header: &Header) -> Self {
+        if header.engine.is_some() { Self::Calls } else { Self::Http }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::Http => "http",
+        }
+    }
+}
+
+impl fmt::Display for MeasuredOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Calls => "Measured around the engine's own calls.",
+            Self::Http => {
+                "Measured over HTTP: requests, their parsing and the answers' texts are part of \
+                 the time."
+            }
+        })
     }
 }
 
 /// vLLM's keys in its order, and then ours.
-fn document(rows: &[(&str, serde_json::Value)]) -> String {
-    let own = [("measured_over", json!("http"))];
+fn document(over: MeasuredOver, rows: &[(&str, serde_json::Value)]) -> String {
+    let own = [("measured_over", json!(over.name()))];
     let object: JsonObject =
         rows.iter().chain(&own).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     indented(&object)
@@ -144,8 +190,5 @@ fn document(rows: &[(&str, serde_json::Value)]) -> String {
 fn indented(object: &impl Serialize) -> String {
     to_string(object, Style::new(Text::Ascii, Some(4))).expect("it is plain data")
 }
-
-const MEASURED: &str =
-    "Measured over HTTP: requests, their parsing and the answers' texts are part of the time.";
 
 const PERCENTS: [u8; 6] = [10, 25, 50, 75, 90, 99];

@@ -6,11 +6,13 @@
 
 mod cache;
 mod line;
+mod offline;
 mod requests;
 mod steady;
 mod table;
 
 pub use line::SglangLine;
+pub use offline::{SglangOfflineLine, SglangOfflineTable};
 pub use requests::RequestLines;
 pub use steady::SteadyStateLine;
 pub use table::SglangTable;

@@ -122,17 +122,20 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         self.orders.observer.0.started(phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
         let mut stop = pin!(self.orders.stop.reached(Stop::Now));
-        let mut asked: Option<Waker> = None;
+        let mut asked: Option<(Waker, Stop)> = None;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
                 return Poll::Ready(outcome);
             }
-            // This runs once per chunk. Having asked to be woken, it is enough to look.
-            let listening = asked.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            if listening && !self.orders.stop.is(Stop::Now) {
+            // This runs once per chunk. Having asked to be woken, it is enough to look; any change
+            // of the level has used that up.
+            let level = self.orders.stop.level();
+            let is_listening =
+                |(waker, then): &(Waker, Stop)| *then == level && waker.will_wake(cx.waker());
+            if asked.as_ref().is_some_and(is_listening) {
                 return Poll::Pending;
             }
-            asked = Some(cx.waker().clone());
+            asked = Some((cx.waker().clone(), level));
             stop.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await

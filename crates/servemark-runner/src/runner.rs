@@ -104,6 +104,17 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Warmup, &copies, &at_once).await
     }
 
+    /// Opens every session of a warm-up that is more than copies of one sample, all at once. Says
+    /// how each ended.
+    pub async fn warm_up_with<T: Transport>(
+        &self,
+        transport: &Arc<T>,
+        sessions: &Arc<[Session]>,
+    ) -> Vec<Result<(), RequestError>> {
+        let at_once = Schedule::burst(sessions.len());
+        self.alone(transport, Phase::Warmup, sessions, &at_once).await
+    }
+
     /// Sends one request at once, which is no part of the measurement, and says how it ended;
     /// nothing if the runner was told to stop.
     pub async fn probe<T: Transport>(

@@ -64,6 +64,11 @@ impl StopSignal {
         *self.level.borrow() >= level
     }
 
+    /// What was asked for so far.
+    pub(crate) fn level(&self) -> Stop {
+        *self.level.borrow()
+    }
+
     /// Waits until at least `level` is asked for; for ever if every handle is gone before that.
     pub async fn reached(&self, level: Stop) {
         let asked = self.level.clone().wait_for(|asked| *asked >= level).await.is_ok();

@@ -17,6 +17,14 @@ pub fn bench_embedding() -> ExitCode {
     })
 }
 
+/// The body of `bench-offline`.
+#[cfg(feature = "engine")]
+pub fn bench_offline() -> ExitCode {
+    answer(|args, environment| {
+        command_line::bench_offline("bench-offline", None, args, environment)
+    })
+}
+
 /// The body of `bench-serving`.
 pub fn bench_serving() -> ExitCode {
     answer(|args, environment| command_line::bench_serving("bench-serving", args, environment))

@@ -20,4 +20,6 @@ mod ticker;
 mod vllm;
 mod vllm_sweep;
 
+#[cfg(feature = "engine")]
+pub use entry::bench_offline;
 pub use entry::{bench_embedding, bench_serving, door};

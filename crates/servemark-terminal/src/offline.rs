@@ -1,4 +1,4 @@
-//! A benchmark of an engine, over HTTP: what is sent before, what is measured, and what vLLM tells.
+//! A benchmark of an engine, over HTTP or without a server: what is sent before, what is measured, and what vLLM tells.
 
 use std::fs;
 use std::path::Path;
@@ -13,11 +13,8 @@ use crate::{screen, serve};
 /// Does what the command asks for. vLLM's text comes first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&offline.run)? else { return Ok(ExitCode::Ok) };
-    if let Some(warm_up) = &offline.warm_up {
-        warm(warm_up, &context)?;
-    }
     let plan = &offline.run.plan;
-    let run = execute(plan, &context)?;
+    let run = run(offline, &context)?;
     let (text, document) = told(&run, offline.told)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
@@ -26,6 +23,18 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
         keep(path, &document)?;
     }
     serve::keep(&run, &scores, &plan.output)
+}
+
+/// The measurement, after what is sent before it. An engine without a server is loaded for both.
+fn run(offline: &Offline, context: &RunContext) -> anyhow::Result<Run> {
+    let (plan, warm_up) = (&offline.run.plan, offline.warm_up.as_ref());
+    #[cfg(feature = "engine")]
+    if let servemark::plan::ServerSpec::Engine(_) = plan.server {
+        let warm_up = warm_up.map(|warm_up| &warm_up.plan);
+        return Ok(servemark::execute_engine(plan, warm_up, context)?);
+    }
+    warm_up.map_or(Ok(()), |warm_up| warm(warm_up, context))?;
+    Ok(execute(plan, context)?)
 }
 
 /// What is not measured. It ends the command if nothing of it succeeds.

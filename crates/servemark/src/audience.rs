@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use servemark_client::ClientError;
-use servemark_core::{Phase, Progress, RequestError};
+use servemark_core::{EngineFacts, Phase, Progress, RequestError};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -45,6 +45,21 @@ pub enum News<'a> {
     ServerReady {
         /// After how long.
         after: Duration,
+    },
+    /// An engine is loaded, which takes its time.
+    LoadingEngine {
+        /// Which.
+        name: &'a str,
+    },
+    /// It is loaded.
+    EngineLoaded {
+        /// What it is.
+        facts: &'a EngineFacts,
+    },
+    /// It ended before the run did.
+    EngineLost {
+        /// How, and what it said last.
+        why: &'a str,
     },
     /// The model was not named and the server is asked.
     AskingForModel,

@@ -44,6 +44,24 @@ impl TokenizerSource {
     }
 }
 
+/// The names that a run of an engine goes by. Without any, the engine is one that needs no model.
+#[cfg(feature = "engine")]
+pub(crate) fn of_engine(plan: &BenchPlan) -> Names {
+    let model = plan.model.name.clone();
+    let tokenizer = match (&plan.model.tokenizer, &model) {
+        _ if plan.model.untokenized => TokenizerSource::Nowhere,
+        (Some(spec), _) => TokenizerSource::At(spec.clone()),
+        (None, Some(model)) => TokenizerSource::At(TokenizerSpec::new(model)),
+        (None, None) => TokenizerSource::Bundled,
+    };
+    let model = model.unwrap_or_default();
+    Names {
+        served: plan.model.served_name.clone().unwrap_or_else(|| model.clone()),
+        model,
+        tokenizer,
+    }
+}
+
 /// Asks the server for what the plan does not name.
 pub(crate) async fn names(
     plan: &BenchPlan,

@@ -80,7 +80,7 @@ impl Load {
 pub(crate) fn load(
     plan: &BenchPlan,
     context: &RunContext,
-    server: &Server,
+    server: Option<&Server>,
     tokenizer: &dyn Tokenizer,
     run: u64,
 ) -> Result<Load, ExecuteError> {
@@ -98,7 +98,7 @@ pub(crate) fn load(
     }
     let lead_in = lead_in(&plan.load, &mut sessions, &mut random)?;
     let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
-    if server.is_simulated() {
+    if server.is_some_and(Server::is_simulated) {
         number_turns(&mut sessions);
     }
     Ok(Load { sessions: sessions.into(), schedule, lead_in })

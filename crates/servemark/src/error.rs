@@ -4,6 +4,8 @@ use std::io;
 
 use servemark_client::ClientError;
 use servemark_core::{DatasetError, RequestError, RunLogError, TokenizerError};
+#[cfg(feature = "engine")]
+use servemark_engine::EngineError;
 use servemark_hub::HubError;
 use servemark_mock::MockError;
 use servemark_plan::PlanError;
@@ -68,6 +70,17 @@ pub enum ExecuteError {
     /// The simulator cannot be started.
     #[error("the bundled simulator does not start")]
     Simulator(#[from] MockError),
+    /// The engine cannot be loaded.
+    #[cfg(feature = "engine")]
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The engine ended before any request was done.
+    #[cfg(feature = "engine")]
+    #[error("{why}")]
+    EngineLost {
+        /// How, and what it said last.
+        why: String,
+    },
     /// The operating system refused a thread, a timer or a runtime.
     #[error("the operating system refused what a run needs")]
     Machine(#[source] io::Error),
@@ -80,6 +93,12 @@ impl ExecuteError {
     /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
+            #[cfg(feature = "engine")]
+            Self::Engine(EngineError::Start { .. }) => ExitCode::Usage,
+            #[cfg(feature = "engine")]
+            Self::Engine(_) => ExitCode::NotReady,
+            #[cfg(feature = "engine")]
+            Self::EngineLost { .. } => ExitCode::Internal,
             Self::Plan(_)
             | Self::Target(_)
             | Self::NoModel { .. }

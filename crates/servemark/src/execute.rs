@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use servemark_core::{MonotonicClock, RunLog, RunLogError, Session, Tokenizer, unix_now};
 use servemark_metrics::Audit;
 use servemark_plan::BenchPlan;
+#[cfg(feature = "engine")]
+use servemark_plan::ServerSpec;
 
 use crate::audience::News;
 use crate::capacity::{Demand, Means};
@@ -50,6 +52,10 @@ impl Run {
 /// calling thread.
 pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     plan.check()?;
+    #[cfg(feature = "engine")]
+    if let ServerSpec::Engine(spec) = &plan.server {
+        return crate::engine::execute(plan, spec, None, context);
+    }
     on_this_thread(run(plan, context))
 }
 
@@ -104,7 +110,7 @@ async fn drawn(
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
     let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-    let load = draw::load(&files.plan, context, &server, tokenizer.as_ref(), run)?;
+    let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
     Ok(Drawn { server, names, tokenizer, load })
 }
 

@@ -15,14 +15,33 @@ pub(crate) fn header(
     names: &Names,
     load: &Load,
 ) -> Header {
-    Header::new(clock_started_unix_ns, facts(plan, server, names, load), plan.to_json())
-}
-
-fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFacts {
-    let mut facts = RunFacts::default();
+    let mut facts = facts(plan, names, load);
     plan.speaks().clone_into(&mut facts.backend);
     facts.api_path = plan.wire.path().into_owned();
     facts.target = server.url();
+    facts.simulated = server.is_simulated();
+    Header::new(clock_started_unix_ns, facts, plan.to_json())
+}
+
+/// The header of a run of an engine without a server. Its backend has SGLang's name for that.
+#[cfg(feature = "engine")]
+pub(crate) fn engine_header(
+    clock_started_unix_ns: u64,
+    plan: &BenchPlan,
+    engine: &servemark_core::EngineFacts,
+    names: &Names,
+    load: &Load,
+) -> Header {
+    let mut facts = facts(plan, names, load);
+    "engine".clone_into(&mut facts.backend);
+    facts.target = format!("{} {}", engine.name, engine.version);
+    let mut header = Header::new(clock_started_unix_ns, facts, plan.to_json());
+    header.engine = Some(engine.clone());
+    header
+}
+
+fn facts(plan: &BenchPlan, names: &Names, load: &Load) -> RunFacts {
+    let mut facts = RunFacts::default();
     facts.model.clone_from(&names.served);
     facts.model_id = Some(names.model.clone()).filter(|model| *model != names.served);
     facts.tokenizer = names.tokenizer.name();
@@ -33,7 +52,6 @@ fn facts(plan: &BenchPlan, server: &Server, names: &Names, load: &Load) -> RunFa
     facts.request_rate = plan.load.arrivals.mean_rate();
     facts.replayed = plan.load.arrivals.is_trace();
     facts.max_concurrency = plan.load.max_concurrency.map(Into::into);
-    facts.simulated = server.is_simulated();
     facts.echo.clone_from(&plan.echo);
     facts
 }

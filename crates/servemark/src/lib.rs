@@ -96,6 +96,8 @@ mod compare;
 mod context;
 mod discover;
 mod draw;
+#[cfg(feature = "engine")]
+mod engine;
 mod error;
 mod evalscope_files;
 mod execute;
@@ -124,6 +126,8 @@ pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
 pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
+#[cfg(feature = "engine")]
+pub use engine::execute_engine;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{DryRun, Run, dry_run, execute};
 pub use offline::{offline_latency, offline_throughput};
@@ -145,6 +149,8 @@ pub use servemark_backends as backends;
 pub use servemark_client as client;
 pub use servemark_core as core;
 pub use servemark_datasets as datasets;
+#[cfg(feature = "engine")]
+pub use servemark_engine as engines;
 pub use servemark_hub as hub;
 pub use servemark_metrics as metrics;
 pub use servemark_mock as mock;

@@ -21,7 +21,7 @@ pub fn offline_latency(log: &RunLog, size: NonZeroUsize) -> OfflineLatency {
     // No wave begins before the one before has ended.
     records.sort_by_key(|record| began(record));
     let whole = records.chunks_exact(size.get()).filter(|batch| succeeded(batch));
-    OfflineLatency::new(log.header().facts.model.clone(), whole.map(took).collect())
+    OfflineLatency::new(log.header(), whole.map(took).collect())
 }
 
 fn began(record: &RequestRecord) -> Stamp {

@@ -88,6 +88,9 @@ impl<'a> Scores<'a> {
         if self.scoring.layouts.first() == Some(&Layout::Vllm) {
             return self.append_vllm(&self.vllm_result(details, self.utc_offset_s()), path);
         }
+        if self.scoring.layouts.first() == Some(&Layout::Offline) {
+            return self.append(Format::Offline.document().as_ref(), path);
+        }
         let options = self.options();
         let options = if details { options.with_output_details() } else { options };
         self.append(Format::Sglang(options).document().as_ref(), path)
@@ -143,6 +146,7 @@ impl<'a> Scores<'a> {
             Layout::Aisbench => Format::Aisbench(self.scoring.aisbench.clone()),
             Layout::Embedding => Format::Embedding,
             Layout::Evalscope => Format::Evalscope(self.scoring.evalscope),
+            Layout::Offline => Format::Offline,
             Layout::Sglang => Format::Sglang(self.options()),
             Layout::Vllm => Format::Vllm(self.scoring.vllm.clone()),
             _ => Format::Native,
@@ -173,7 +177,7 @@ impl<'a> Scores<'a> {
         let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
             Layout::Aisbench => (&self.aisbench, MetricPolicy::aisbench),
             Layout::Evalscope => (&self.evalscope, self.evalscope_policy()),
-            Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
+            Layout::Offline | Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
             Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
             _ => (&self.native, MetricPolicy::native),
         };
@@ -223,6 +227,9 @@ pub fn scoring_of(header: &Header) -> Option<ScoringSpec> {
 
 /// What the exit code says of the ends of a run's requests.
 fn outcome(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
+    if log.footer().is_some_and(|footer| footer.engine_ended.is_some()) {
+        return ExitCode::TooManyFailed;
+    }
     if log.footer().is_some_and(|footer| footer.interrupted) {
         return ExitCode::Interrupted;
     }

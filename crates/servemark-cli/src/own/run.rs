@@ -124,6 +124,7 @@ pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
         "native" => Ok(Layout::Native),
         "sglang" => Ok(Layout::Sglang),
         "embedding" => Ok(Layout::Embedding),
+        "offline" => Ok(Layout::Offline),
         "vllm" => Ok(Layout::Vllm),
         "evalscope" => Ok(Layout::Evalscope),
         _ => Err(format!(

@@ -27,7 +27,7 @@ use crate::argparse::{Flexible, Given, Occurrence, texts, with_config};
 use crate::environment::Environment;
 use crate::error::UsageError;
 
-/// A benchmark of an engine that is asked over HTTP.
+/// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Offline {
@@ -46,7 +46,7 @@ pub struct Offline {
 pub enum Told {
     /// How long batches of so many requests took, one after the other.
     Latency(NonZeroUsize),
-    /// Nothing: the profiler was to run, and times under it say little.
+    /// Nothing but what the tables say.
     Nothing,
     /// How many requests and tokens there were a second.
     Throughput,

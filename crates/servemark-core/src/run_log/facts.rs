@@ -168,6 +168,9 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
+    /// How the engine ended, if it did before the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_ended: Option<String>,
     /// What the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,

@@ -197,7 +197,7 @@ impl Stray {
 
 #[test]
 fn nothing_is_left_behind_however_an_engine_ends() {
-    for (fake, patience) in [(json!({}), 60), (json!({"crash": 2}), 60), (json!({"hang": 2}), 2)] {
+    for (fake, patience) in [(json!({}), 60), (json!({"crash": 2}), 60), (json!({"hang": 2}), 5)] {
         for submission in [Submission::AtOnce, Submission::OneByOne] {
             let (stray, mut fake) = (Stray::new(), fake.clone());
             fake["child"] = json!(stray.file());

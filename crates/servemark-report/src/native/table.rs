@@ -6,6 +6,7 @@ use servemark_core::RunFacts;
 use servemark_metrics::{Completeness, FailureGroup, Metrics, Verdict};
 
 use super::audit::audit;
+use super::engine::engine;
 use super::latencies::latencies;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
@@ -28,6 +29,9 @@ impl ReportFormat for NativeTable {
         table.title("Servemark report");
         incomplete(&mut table, metrics);
         run(&mut table, report);
+        if let Some(engine) = &report.log.header().engine {
+            self::engine(&mut table, engine, report.log.footer());
+        }
         outcome(&mut table, metrics, report.audit.verdict);
         throughput(&mut table, metrics, generates);
         tokens(&mut table, &metrics.tokens, generates);
@@ -71,7 +75,7 @@ fn run(table: &mut Table, report: &Report<'_>) {
     if facts.simulated {
         table.row("", "the bundled simulator: scripted latencies, not those of a server");
     }
-    table.row("backend", format!("{} ({})", facts.backend, facts.api_path));
+    table.row("backend", backend(facts));
     table.row("model", &facts.model);
     table.row("tokenizer", &facts.tokenizer);
     table.row("data set", dataset(facts));
@@ -79,6 +83,12 @@ fn run(table: &mut Table, report: &Report<'_>) {
     table.row("duration", unit(Some(report.metrics.duration_s), "s"));
     table.row("client host", format!("{}, {} cores", host.system, host.cores));
     table.row("definitions", &report.metrics.policy.name);
+}
+
+/// An engine without a server has no route.
+fn backend(facts: &RunFacts) -> String {
+    let RunFacts { backend, api_path, .. } = facts;
+    if api_path.is_empty() { backend.clone() } else { format!("{backend} ({api_path})") }
 }
 
 fn dataset(facts: &RunFacts) -> String {

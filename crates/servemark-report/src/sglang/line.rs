@@ -196,7 +196,7 @@ fn goodput(numbers: &mut Numbers, goodput: &Goodput) {
     numbers.put("slo_attainment_by_metric", by_slo(|result| result.attainment.into()));
 }
 
-fn incomplete(metrics: &Metrics) -> Option<&'static str> {
+pub(super) fn incomplete(metrics: &Metrics) -> Option<&'static str> {
     match metrics.completeness {
         Completeness::Complete => None,
         Completeness::Interrupted => Some("interrupted"),

@@ -129,6 +129,21 @@ async fn stopping_now_cancels_what_is_in_flight_and_keeps_its_record() {
     assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Cancelled);
 }
 
+/// Nothing arrives between the two requests to stop, so nothing but the second wakes it.
+#[tokio::test(start_paused = true)]
+async fn what_is_silent_while_it_is_waited_for_is_cancelled_too() {
+    let world = World::with_limit(None);
+    let stopper = async {
+        for _ in 0..2 {
+            tokio::time::sleep_until(tokio::time::Instant::now() + ms(2)).await;
+            world.stop.escalate();
+        }
+    };
+    let (records, ()) = tokio::join!(world.measure(&[0]), stopper);
+    check(&records, |record| Some(record.ended), &[4]);
+    assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Cancelled);
+}
+
 /// Panics over its first call at once, over its second later, and answers its third.
 struct Explosive(AtomicUsize);
 

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use servemark_client::{ClientError, ClientErrorKind};
+use servemark_core::EngineFacts;
 use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -51,6 +53,13 @@ impl fmt::Display for News<'_> {
             Self::ServerReady { after } => {
                 write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
             }
+            Self::LoadingEngine { name } => write!(f, "Loading the engine {name}..."),
+            Self::EngineLoaded { facts } => {
+                let took = Duration::from_nanos(facts.load_ns).as_secs_f64();
+                let EngineFacts { name, version, .. } = facts;
+                write!(f, "The engine {name} {version} is loaded after {took:.1}s.")
+            }
+            Self::EngineLost { why } => write!(f, "{why}"),
             Self::AskingForModel => f.write_str("Asking the server which model it serves."),
             Self::ModelFound { name, .. } => write!(f, "The server serves {name}."),
             Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),

@@ -1,0 +1,7 @@
+//! Offline throughput benchmark: an engine without a server.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    servemark_terminal::bench_offline()
+}

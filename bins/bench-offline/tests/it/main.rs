@@ -1,0 +1,225 @@
+//! The program from its command line to its files, on a scripted engine and on stand-ins of real
+//! ones. These need a `python3`, which the project's checks install.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder to run in, and what is found there afterwards.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bench-offline"));
+        command.args(SMALL).args(args).current_dir(&self.folder);
+        command.env("PYTHONPATH", fixtures().join("engines")).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// A run of a stand-in for SGLang that behaves so.
+    fn fake(&self, fake: &Value) -> Command {
+        let args = json!({ "fake": fake }).to_string();
+        self.command(&["--model-path", MODEL, "--engine-args", &args])
+    }
+
+    fn lines(&self, file: &str) -> Vec<Value> {
+        let text = fs::read_to_string(self.folder.path().join(file)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn pid_file(&self) -> PathBuf {
+        self.folder.path().join("pid")
+    }
+
+    /// Whether the engine's stray child is there; it must have been.
+    fn has_stray(&self) -> bool {
+        let pid = fs::read_to_string(self.pid_file()).unwrap();
+        Path::new("/proc").join(pid.trim()).exists()
+    }
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_scripted_engine_runs_from_flags_to_files() {
+    let bench = Bench::new();
+    let output = bench.run(&["--engine", "scripted", "--result-filename", "out.jsonl"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("====== Offline Throughput Benchmark Result ======="), "{table}");
+    assert!(table.contains("Successful requests:                     4"), "{table}");
+    assert!(table.contains("dummy: random numbers"), "{table}");
+    let [line] = bench.lines("out.jsonl").try_into().unwrap();
+    let keys: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys[..10], PEER_KEYS);
+    assert_eq!(line["total_output_tokens"], 4 * 5);
+    assert!(line["native_output_tokens_retokenized"].is_u64());
+    let log = bench.lines("run.jsonl");
+    assert_eq!(log[0]["header"]["engine"]["name"], "scripted");
+    let phases = log.iter().filter(|line| line["request"]["phase"] == "warmup").count();
+    assert_eq!(phases, 4, "SGLang's warm-up is as many, up to sixteen");
+}
+
+#[test]
+fn a_worker_is_asked_in_one_call_and_told_of() {
+    let bench = Bench::new();
+    let mut command = bench.fake(&json!({"noise": "hm"}));
+    let output = command.args(["--result-filename", "out.jsonl"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let line = &bench.lines("out.jsonl")[0];
+    assert_eq!(
+        (&line["successful_requests"], &line["total_output_tokens"]),
+        (&json!(4), &json!(20))
+    );
+    assert_eq!(line["last_gen_throughput"], 7.5);
+    assert_eq!(line["native_engine"]["version"], "0.0.fake");
+    assert!(
+        fs::read_to_string(bench.folder.path().join("run.jsonl.engine.log"))
+            .unwrap()
+            .contains("hm")
+    );
+}
+
+#[test]
+fn streaming_tells_every_tokens_time() {
+    let bench = Bench::new();
+    let output = bench.fake(&json!({})).arg("--stream").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let log = bench.lines("run.jsonl");
+    let measured = log.iter().filter(|line| line["request"]["phase"] == "measure");
+    let pieces: Vec<_> =
+        measured.map(|line| line["request"]["deltas"]["at"].as_array().unwrap().len()).collect();
+    assert_eq!(pieces, [5; 4]);
+}
+
+#[test]
+fn an_engine_that_dies_in_the_middle_leaves_an_incomplete_run_that_is_scored() {
+    let bench = Bench::new();
+    let mut command = bench.fake(&json!({"crash_at": 3, "child": bench.pid_file()}));
+    let output =
+        command.args(["--stream", "--max-concurrency", "1", "--skip-warmup"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("the engine ended: signal 9"), "{said}");
+    assert!(text(&output.stdout).contains("INCOMPLETE: this run was interrupted"));
+    let footer = bench.lines("run.jsonl").pop().unwrap();
+    assert!(footer["footer"]["engine_ended"].as_str().unwrap().contains("is about to die"));
+    assert!(!bench.has_stray());
+}
+
+#[test]
+fn an_engine_that_dies_before_anything_is_done_has_the_last_word() {
+    let bench = Bench::new();
+    let output =
+        bench.fake(&json!({"crash": LENGTH_OF_ONE})).arg("--skip-warmup").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).ends_with("the engine is about to die\n"));
+}
+
+#[test]
+fn an_engine_that_does_not_load_is_not_ready() {
+    let bench = Bench::new();
+    let output = bench.fake(&json!({"fail": "no such model"})).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("RuntimeError: no such model"));
+}
+
+/// A run that hangs in its engine until somebody ends it.
+fn hanging(bench: &Bench) -> Child {
+    let fake = json!({"hang": LENGTH_OF_ONE, "child": bench.pid_file(), "noise": "hm"});
+    let mut command = bench.fake(&fake);
+    command.arg("--skip-warmup").stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let log = bench.folder.path().join("run.jsonl.engine.log");
+    let is_answering =
+        || fs::read_to_string(&log).is_ok_and(|log| log.contains("hm while answering"));
+    wait_until(is_answering);
+    assert!(bench.has_stray());
+    child
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        assert!(Command::new("sleep").arg("0.1").status().unwrap().success());
+    }
+}
+
+#[test]
+fn ctrl_c_twice_ends_a_hanging_engine_with_its_run() {
+    let bench = Bench::new();
+    let mut child = hanging(&bench);
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    for answer in ["Stopping", "Giving up"] {
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        assert!(said.any(|line| line.unwrap().contains(answer)), "it never said {answer}");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!bench.has_stray());
+}
+
+#[test]
+fn an_engine_does_not_outlive_a_program_that_is_killed() {
+    let bench = Bench::new();
+    let mut child = hanging(&bench);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until(|| !bench.has_stray());
+}
+
+const MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
+
+const SMALL: [&str; 14] = [
+    "--dataset-name",
+    "random",
+    "--dataset-path",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/inputs/sharegpt.json"),
+    "--num-prompts",
+    "4",
+    "--random-input-len",
+    "12",
+    "--random-output-len",
+    "5",
+    "--random-range-ratio",
+    "1",
+    "--run-log",
+    "run.jsonl",
+];
+
+const LENGTH_OF_ONE: usize = 12;
+
+const PEER_KEYS: [&str; 10] = [
+    "backend",
+    "successful_requests",
+    "total_latency",
+    "total_input_tokens",
+    "total_output_tokens",
+    "request_throughput",
+    "input_throughput",
+    "output_throughput",
+    "total_throughput",
+    "last_gen_throughput",
+];

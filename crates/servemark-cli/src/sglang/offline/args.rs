@@ -1,0 +1,171 @@
+//! The flags, mirrored: SGLang's, then ours.
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Args, Command, CommandFactory, Parser};
+
+use crate::argparse::LIST;
+use crate::own::RunArgs;
+use crate::python;
+
+/// Benchmark an engine without a server: SGLang's command line, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "bench-offline",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
+pub(super) struct OfflineArgs {
+    /// How SGLang is run: engine, which is in one process with its client
+    #[arg(long, value_name = "NAME", default_value = "engine")]
+    pub(super) backend: String,
+    /// The file to which a line about the run is appended
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(super) result_filename: String,
+    /// What is sent
+    #[arg(long, value_name = "NAME", default_value = "sharegpt",
+          value_parser = PossibleValuesParser::new(DATASETS))]
+    pub(super) dataset_name: String,
+    /// The file of the data set
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(super) dataset_path: String,
+    /// How many prompts are sent
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
+    pub(super) num_prompts: i64,
+    /// The output length of every request of sharegpt; by default the data's
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(super) sharegpt_output_len: Option<i64>,
+    /// Leave out requests of sharegpt that are longer, prompt and output together
+    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    pub(super) sharegpt_context_len: Option<i64>,
+    /// The longest prompt of random
+    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
+    pub(super) random_input_len: i64,
+    /// The longest output of random
+    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
+    pub(super) random_output_len: i64,
+    /// The shortest length as a share of the longest, 0 to 1; 1 makes every length the same
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(super) random_range_ratio: f64,
+    /// How many system prompts generated-shared-prefix has
+    #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
+    pub(super) gsp_num_groups: i64,
+    /// How many prompts there are for each; --num-prompts does not count here
+    #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
+    pub(super) gsp_prompts_per_group: i64,
+    /// The length of a system prompt
+    #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
+    pub(super) gsp_system_prompt_len: i64,
+    /// The length of the question behind it
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    pub(super) gsp_question_len: i64,
+    /// The length of the output
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    pub(super) gsp_output_len: i64,
+    /// The seed of prompts and lengths
+    #[arg(long, value_name = "N", default_value = "42", value_parser = python::int)]
+    pub(super) seed: i64,
+    /// Let the model stop before the length asked for
+    #[arg(long)]
+    pub(super) disable_ignore_eos: bool,
+    /// A JSON object whose keys are added to every request's sampling parameters
+    #[arg(long, value_name = "JSON")]
+    pub(super) extra_request_body: Option<String>,
+    /// Render each prompt of sharegpt with the tokenizer's chat template
+    #[arg(long)]
+    pub(super) apply_chat_template: bool,
+    /// Run the engine's profiler during the measurement
+    #[arg(long)]
+    pub(super) profile: bool,
+    /// What it watches
+    #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_values = ["CPU", "GPU"],
+          value_parser = PossibleValuesParser::new(ACTIVITIES))]
+    pub(super) profile_activities: Vec<String>,
+    /// After how many steps it stops by itself
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(super) profile_steps: Option<i64>,
+    /// Measure without a warm-up
+    #[arg(long)]
+    pub(super) skip_warmup: bool,
+    /// Keep the program and its engine running: not here, where an engine ends with its run
+    #[arg(long)]
+    pub(super) do_not_exit: bool,
+    /// Text put at the end of each prompt of sharegpt
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(super) prompt_suffix: String,
+    /// Ask for log-probabilities
+    #[arg(long)]
+    pub(super) return_logprob: bool,
+    /// From which position of the prompt on; -1 for the output only
+    #[arg(long, value_name = "N", default_value = "-1", value_parser = python::int)]
+    pub(super) logprob_start_len: i64,
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: engine")]
+pub(super) struct TargetArgs {
+    /// Which engine: sglang, vllm, or scripted, which computes nothing
+    #[arg(long, value_name = "NAME", default_value = "sglang",
+          value_parser = PossibleValuesParser::new(ENGINES))]
+    pub(super) engine: String,
+    /// The Python that can import it
+    #[arg(long, value_name = "PATH")]
+    pub(super) python: Option<String>,
+    /// The model, as the engine is told it; --model means the same
+    #[arg(long, value_name = "PATH")]
+    pub(super) model_path: Option<String>,
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(super) model: Option<String>,
+    /// The tokenizer, for the prompts and for the engine; by default the model's
+    #[arg(long, value_name = "PATH")]
+    pub(super) tokenizer_path: Option<String>,
+    /// A JSON object of arguments for the engine's constructor, beside those of the command line
+    #[arg(long, value_name = "JSON")]
+    pub(super) engine_args: Option<String>,
+    /// Hand requests over one by one, so that every token has its time
+    #[arg(long)]
+    pub(super) stream: bool,
+    /// How many requests are due a second, with --stream; by default all at once
+    #[arg(long, value_name = "N", default_value = "inf", value_parser = python::float)]
+    pub(super) request_rate: f64,
+    /// How many may be in flight at once, with --stream
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(super) max_concurrency: Option<i64>,
+    /// For how many seconds the engine may be silent before it counts as hung
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = python::float)]
+    pub(super) engine_patience: f64,
+    /// The file that keeps all that the engine prints; by default the run log's name and .engine.log
+    #[arg(long, value_name = "PATH")]
+    pub(super) engine_log: Option<String>,
+}
+
+/// The whole command.
+pub(super) fn command(program: &str) -> Command {
+    let mut command = OfflineArgs::command().after_help(NOTES).bin_name(program);
+    command.build();
+    command
+}
+
+const DATASETS: [&str; 3] = ["sharegpt", "random", "generated-shared-prefix"];
+
+const ACTIVITIES: [&str; 4] = ["CPU", "GPU", "CUDA_PROFILER", "XPU"];
+
+const ENGINES: [&str; 3] = ["sglang", "vllm", "scripted"];
+
+const NOTES: &str = "\
+What is none of these flags is an argument of the engine and is passed on to it as it is \
+(--load-format dummy --dtype float32 ...). SGLang's flags may be abbreviated as Python allows it; \
+ours are written in full.
+
+Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The engine's process has \
+the whole environment.
+
+Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 engine not loaded, 5 too many \
+requests failed, 130 interrupted.";

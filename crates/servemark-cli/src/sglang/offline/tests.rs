@@ -1,0 +1,125 @@
+//! The mirror of the flags, and what command lines come to.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use servemark_core::{DrawContext, NoProgress};
+use servemark_rng::RandomState;
+
+use super::*;
+use crate::mirror::{Mirror, recorded};
+
+fn mirror() -> Mirror {
+    let flags = recorded("sglang", "offline_flags.json").as_array().unwrap().clone();
+    Mirror { command: args::command("offline"), peer: &PEER, exclusive: &[], flags }
+}
+
+#[test]
+fn the_flags_are_the_peers() {
+    let mirror = mirror();
+    mirror.check_names();
+    mirror.check_choices();
+    mirror.check_arities();
+    let matches = mirror.matches(&mirror.read(&[]));
+    for flag in &mirror.flags {
+        assert_eq!(mirror.value(&matches, flag), flag["default"], "{}", flag["name"]);
+    }
+}
+
+#[test]
+fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
+    mirror().check_abbreviations(100);
+}
+
+fn read(args: &[&str]) -> Result<Offline, UsageError> {
+    parse("bench-offline", None, args.iter().map(Into::into), &Environment::default())
+}
+
+fn engine(offline: &Offline) -> &EngineRunSpec {
+    let ServerSpec::Engine(spec) = &offline.run.plan.server else { panic!("no engine") };
+    spec
+}
+
+fn worker(offline: &Offline) -> &WorkerSpec {
+    let EngineSpec::Worker(worker) = &engine(offline).engine else { panic!("no worker") };
+    worker
+}
+
+#[test]
+fn the_engine_is_given_what_is_not_ours() {
+    let tail =
+        ["--tp", "2", "--load-format=dummy", "--cuda-graph-bs", "1", "2", "--num-prompt", "5"];
+    let given = read(&[&["--model-path", "m"], &tail[..]].concat()).unwrap();
+    let expected =
+        ["--model-path", "m", "--tp", "2", "--load-format=dummy", "--cuda-graph-bs", "1", "2"];
+    assert_eq!(worker(&given).argv, expected);
+    assert_eq!(given.run.plan.workload.requests, 5);
+    let vllm = ["--engine", "vllm", "--model", "m", "--tokenizer-path", "t", "--python", "py"];
+    let given = read(&vllm).unwrap();
+    assert_eq!(worker(&given).argv, ["--model", "m", "--tokenizer", "t"]);
+    assert_eq!(worker(&given).python, Path::new("py"));
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_its_name() {
+    let check = |args: &[&str], expected: &str| {
+        let error = read(args).unwrap_err().to_string();
+        assert!(error.contains(expected), "{args:?}: {error}");
+    };
+    check(&[], "required: --model-path");
+    check(&["--backend", "runtime"], "--backend runtime is not built yet");
+    check(&["--backend", "x"], "Please set backend to either");
+    check(&["--do-not-exit"], "--do-not-exit");
+    check(&["--profile"], "Please set SGLANG_TORCH_PROFILER_DIR.");
+    check(&["--engine", "scripted", "--tp", "2"], "unrecognized arguments: --tp 2");
+    check(&["--engine", "scripted", "--python", "py"], "--python has no effect");
+    check(&["--model-path", "m", "--request-rate", "2"], "--request-rate has no effect");
+    check(&["--model-path", "m", "--extra-request-body", "[1]"], "--extra-request-body");
+    check(&["--engine", "scripted", "--engine-patience", "0"], "more than 0 seconds");
+}
+
+/// What the peer gave to its engine, and what we give to ours.
+#[test]
+fn requests_are_the_peers() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let tokenizer = TokenizerSpec::new(fixtures.join("tokenizers/gpt2").to_str().unwrap());
+    let tokenizer = tokenizer.load().unwrap();
+    let cases: Vec<Value> =
+        serde_json::from_slice(&fs::read(fixtures.join("sglang/offline.json")).unwrap()).unwrap();
+    for case in cases {
+        let argv = case["argv"].as_array().unwrap().iter().filter_map(Value::as_str);
+        let here = argv.map(|word| match word.strip_prefix("sglang/inputs/") {
+            Some(file) => fixtures.join("sglang/inputs").join(file).display().to_string(),
+            None => word.to_owned(),
+        });
+        let args: Vec<String> = here.chain(["--model-path".to_owned(), "m".to_owned()]).collect();
+        let ours = read(&args.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        let plan = &ours.run.plan;
+        let mut random = RandomState::seeded(plan.workload.seed.into());
+        let mut drawing = DrawContext::new(&tokenizer, &mut random, &NoProgress);
+        let drawn = plan.workload.dataset.draw(plan.workload.requests, &mut drawing).unwrap();
+        let theirs = &case["measured"];
+        let prompts: Vec<_> =
+            drawn.sessions.iter().filter_map(|one| one.first.prompt.text()).collect();
+        assert_eq!(json!(prompts), theirs["prompt"], "{args:?}");
+        let sampling = &engine(&ours).sampling;
+        assert_eq!(sampling.temperature.to_bits(), 0);
+        for (session, theirs) in
+            drawn.sessions.iter().zip(theirs["sampling_params"].as_array().unwrap())
+        {
+            let mut made = object([
+                ("temperature", json!(0)),
+                ("max_new_tokens", json!(session.first.output_tokens)),
+                ("ignore_eos", json!(sampling.ignore_eos)),
+            ]);
+            made.extend(sampling.extra.clone());
+            assert_eq!(Value::from(made), *theirs);
+        }
+        let calls = case["calls"].as_array().unwrap();
+        let warm_up = ours.warm_up.as_ref().map(|warm_up| json!(warm_up.plan.workload.requests));
+        assert_eq!(warm_up.as_ref(), calls.first().filter(|_| calls.len() == 2));
+        let asks = !worker(&ours).call.is_empty();
+        assert_eq!(json!(asks), theirs["call"]["return_logprob"]);
+    }
+}

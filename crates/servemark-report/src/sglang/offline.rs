@@ -1,0 +1,116 @@
+//! What SGLang 0.5.23's benchmark of an engine without a server prints and appends: label for label
+//! and key for key, with ours behind them.
+
+use std::io;
+
+use serde_json::{Value, json};
+use servemark_core::{JsonObject, RequestRecord, RunLog, Stamp};
+use servemark_pyjson::{Text, to_writer};
+
+use super::line::incomplete;
+use super::table::{SglangStyle, fixed};
+use crate::table::Table;
+use crate::{Report, ReportFormat};
+
+/// SGLang's "Offline Throughput Benchmark Result".
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SglangOfflineTable;
+
+/// Its result line, to be appended to a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SglangOfflineLine;
+
+impl ReportFormat for SglangOfflineTable {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let (totals, facts) = (Totals::of(report), &report.log.header().facts);
+        let [requests, input, output] = [totals.requests as u64, totals.input, totals.output];
+        let mut table = Table::default();
+        table.title("Offline Throughput Benchmark Result");
+        table.row("Backend:", &facts.backend);
+        table.row("Successful requests:", requests);
+        table.row("Benchmark duration (s):", fixed(Some(totals.seconds)));
+        table.row("Total input tokens:", input);
+        table.row("Total generated tokens:", output);
+        table.row("Last generation throughput (tok/s):", fixed(totals.last));
+        table.row("Request throughput (req/s):", fixed(totals.rate(requests)));
+        table.row("Input token throughput (tok/s):", fixed(totals.rate(input)));
+        table.row("Output token throughput (tok/s):", fixed(totals.rate(output)));
+        table.row("Total token throughput (tok/s):", fixed(totals.rate(input + output)));
+        if totals.failed > 0 {
+            table.row("Failed requests:", totals.failed);
+        }
+        if let Some(how) = incomplete(report.metrics) {
+            table.row("Incomplete run:", how);
+        }
+        table.end();
+        table.write(&SglangStyle, out)
+    }
+}
+
+impl ReportFormat for SglangOfflineLine {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let (totals, header) = (Totals::of(report), report.log.header());
+        let (input, output) = (totals.input, totals.output);
+        let mut line = JsonObject::new();
+        let mut put = |key: &str, value: Value| line.insert(key.to_owned(), value);
+        put("backend", json!(header.facts.backend));
+        put("successful_requests", json!(totals.requests));
+        put("total_latency", json!(totals.seconds));
+        put("total_input_tokens", json!(input));
+        put("total_output_tokens", json!(output));
+        put("request_throughput", json!(totals.rate(totals.requests as u64)));
+        put("input_throughput", json!(totals.rate(input)));
+        put("output_throughput", json!(totals.rate(output)));
+        put("total_throughput", json!(totals.rate(input + output)));
+        put("last_gen_throughput", json!(totals.last));
+        put("native_failed_requests", json!(totals.failed));
+        put("native_output_tokens_retokenized", json!(report.metrics.tokens.output_retokenized));
+        put("native_engine", json!(header.engine));
+        if let Some(how) = incomplete(report.metrics) {
+            put("incomplete", json!(how));
+        }
+        to_writer(&line, Text::Ascii, &mut *out)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// What both are made of: sums over the requests that were answered, and the time from the first
+/// that was given to the engine to the last that it answered.
+struct Totals {
+    requests: usize,
+    failed: usize,
+    seconds: f64,
+    input: u64,
+    output: u64,
+    /// The engine's own word of its last moments.
+    last: Option<f64>,
+}
+
+impl Totals {
+    fn of(report: &Report<'_>) -> Self {
+        let answered = || report.log.measured().filter(|record| record.is_success());
+        Self {
+            requests: answered().count(),
+            failed: report.metrics.requests.failed,
+            seconds: seconds(answered()),
+            input: report.metrics.tokens.input,
+            output: report.metrics.tokens.output.unwrap_or_default(),
+            last: last_generation(report.log),
+        }
+    }
+
+    fn rate(&self, count: u64) -> Option<f64> {
+        (self.seconds > 0.0).then(|| count as f64 / self.seconds)
+    }
+}
+
+fn seconds<'a>(records: impl Iterator<Item = &'a RequestRecord> + Clone) -> f64 {
+    let first = records.clone().map(RequestRecord::started).min().unwrap_or_default();
+    let last = records.map(|record| record.ended).max().unwrap_or(Stamp::ZERO);
+    last.since(first).as_secs_f64()
+}
+
+fn last_generation(log: &RunLog) -> Option<f64> {
+    let info = log.footer()?.server_info.as_ref()?;
+    info["internal_states"][0]["last_gen_throughput"].as_f64()
+}
