@@ -245,7 +245,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: rerun.
+Not built yet: sglang.bench_one_batch_server, rerun.
 
 Options:
   -h, --help     Print this

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use tokio::runtime;
 #[derive(Debug)]
 pub(crate) struct Probes {
     stop: StopHandle,
+    /// Ends when the first one was answered.
+    first: Receiver<()>,
     thread: JoinHandle<io::Result<()>>,
 }
 
@@ -34,27 +37,39 @@ impl Probes {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let stop = StopHandle::new();
         let signal = stop.signal();
-        let send = move || runtime.block_on(probe.send(clock, signal));
+        let (answered, first) = channel();
+        let send = move || runtime.block_on(probe.send(clock, signal, answered));
         let thread = Builder::new().name("probes".to_owned()).spawn(send)?;
-        Ok(Self { stop, thread })
+        Ok(Self { stop, first, thread })
     }
 
-    /// Lets the last probe be answered, or gives it up where the user is in a hurry.
+    /// Lets the last probe be answered, or gives it up where the user is in a hurry. However short
+    /// the load was, one probe is sent.
     pub(crate) fn finish(self, is_hurried: bool) -> io::Result<()> {
-        self.stop.escalate();
         if is_hurried {
             self.stop.escalate();
+        } else {
+            let _ = self.first.recv();
         }
+        self.stop.escalate();
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("their thread died")))
     }
 }
 
 impl Probe {
-    async fn send(self, clock: MonotonicClock, stop: StopSignal) -> io::Result<()> {
+    /// Drops `answered` when the first is.
+    async fn send(
+        self,
+        clock: MonotonicClock,
+        stop: StopSignal,
+        answered: Sender<()>,
+    ) -> io::Result<()> {
         let load = LoadSpec::new(ArrivalSpec::Burst);
         let runner = Runner::new(SystemPacer::new(clock)?, &load, self.observer, stop.clone());
         let gap = Duration::from_secs_f64(1.0 / self.rate.per_second());
+        let mut answered = Some(answered);
         while runner.probe(&self.transport, &self.sample).await.is_some() {
+            drop(answered.take());
             tokio::select! {
                 () = stop.reached(Stop::Drain) => break,
                 () = runner.wait(gap) => {}

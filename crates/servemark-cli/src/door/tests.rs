@@ -74,8 +74,8 @@ fn what_is_not_built_is_named() {
     refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope eval", "evalscope eval is not built yet");
     refuses(
-        "python -m sglang.bench_offline_throughput --num-prompts 1",
-        "python -m sglang.bench_offline_throughput is not built yet",
+        "python -m sglang.bench_one_batch_server --batch-size 1",
+        "python -m sglang.bench_one_batch_server is not built yet",
     );
 }
 
