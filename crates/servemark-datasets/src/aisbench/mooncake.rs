@@ -72,7 +72,7 @@ impl AisbenchTraceSpec {
             }
         }
         let is_within = |begins: Duration| {
-            let millis = begins.as_secs_f64() * 1000.0;
+            let millis = begins.as_nanos() as f64 / 1e6;
             millis >= self.earliest_ms && self.latest_ms.is_none_or(|latest| millis <= latest)
         };
         entries.retain(|entry| entry.begins.is_none_or(is_within));

@@ -78,7 +78,7 @@ fn check(name: &str, mut spec: AisbenchSpec) {
         assert_eq!(said, row.messages.to_string(), "{name}");
         let length = row.max_out_len.unwrap_or(DEFAULT_LENGTH);
         assert!(session.samples().all(|sample| sample.output_tokens == length), "{name}");
-        let begins = session.begins.map(|begins| begins.as_secs_f64() * 1000.0);
+        let begins = session.begins.map(|begins| begins.as_nanos() as f64 / 1e6);
         assert_eq!(begins, row.timestamp, "{name}");
     }
     let after = (random.python.random(), random.numpy.random_sample());
@@ -252,6 +252,9 @@ fn prompts_of_a_trace_are_the_peers() {
     check("mooncake", of_trace(trace()));
     let mut part = trace();
     (part.from_first, part.earliest_ms, part.latest_ms) = (true, 1000.0, Some(7000.0));
+    check("mooncake_part", of_trace(part.clone()));
+    // The last is as late as it may be, to the half of a millisecond.
+    part.latest_ms = Some(2000.5);
     check("mooncake_part", of_trace(part));
 }
 
