@@ -132,10 +132,11 @@ impl Cached<'_> {
     }
 }
 
-/// The server's counts, unless they are placeholders: no prompt has zero tokens, and litellm sends
-/// zeros with every frame of a stream that it has not counted.
+/// The server's counts, unless they are placeholders: litellm sends zeros with every frame of a
+/// stream that it has not counted, and no prompt that leads to nothing has zero tokens.
 pub(crate) fn believable(usage: Usage) -> Option<Usage> {
-    (usage.prompt_tokens != Some(0)).then_some(usage)
+    let answered = usage.completion_tokens.is_some_and(|tokens| tokens > 0);
+    (answered || usage.prompt_tokens != Some(0)).then_some(usage)
 }
 
 const LONGEST_EXCERPT: usize = 200;
@@ -143,6 +144,13 @@ const LONGEST_EXCERPT: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_are_no_counts_but_beside_an_answer() {
+        let kept = |prompt, output| believable(Usage::new(prompt, output)).is_some();
+        assert!(kept(Some(0), Some(16)) && kept(Some(3), Some(0)) && kept(None, None));
+        assert!(!kept(Some(0), Some(0)) && !kept(Some(0), None));
+    }
 
     #[test]
     fn text_in_an_option_borrows() {
