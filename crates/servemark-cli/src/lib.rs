@@ -38,7 +38,7 @@ pub use evalscope::{
     EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
 };
 pub use parsed::Parsed;
-pub use score::{Objectives, ScoreArgs};
+pub use score::{Objectives, ScoreArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use slo::SloRuns;

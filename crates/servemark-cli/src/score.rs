@@ -21,12 +21,12 @@ pub struct ScoreArgs {
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
     /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench, evalscope;
-    /// those of the run if left out
+    /// those of the run if left out. evalscope-1.7 and evalscope-1.0 are evalscope with that --style
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
-          value_parser = parse_layout)]
-    pub layouts: Vec<Layout>,
+          value_parser = parse_tables)]
+    pub tables: Vec<Tables>,
     /// Whose version evalscope's tables are of: evalscope, evalscope-1.7 or evalscope-1.0; that of
-    /// the run if left out
+    /// the layout, or else of the run, if left out
     #[arg(long = "style", value_name = "VERSION", value_parser = parse_style)]
     pub evalscope_style: Option<EvalscopeStyle>,
     /// The file to which SGLang's line of results is appended, or vLLM's where its table is the
@@ -68,10 +68,12 @@ impl ScoreArgs {
     /// How to score, where a run is to be scored as `of_run` says by itself.
     pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
         let mut scoring = of_run;
-        if !self.layouts.is_empty() {
-            scoring.layouts.clone_from(&self.layouts);
+        if !self.tables.is_empty() {
+            scoring.layouts = self.tables.iter().map(|tables| tables.layout).collect();
         }
-        scoring.evalscope.style = self.evalscope_style.unwrap_or(scoring.evalscope.style);
+        let named = self.tables.iter().find_map(|tables| tables.evalscope_style);
+        let style = self.evalscope_style.or(named);
+        scoring.evalscope.style = style.unwrap_or(scoring.evalscope.style);
         if !self.slos.is_empty() {
             scoring.slos.clone_from(&self.slos);
         }
@@ -93,6 +95,23 @@ impl ScoreArgs {
         output.details = self.details;
         output.steady_state_file.clone_from(&self.steady_state_file);
         output
+    }
+}
+
+/// Tables to print, of evalscope's those of a version where one is named.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Tables {
+    /// Whose tables.
+    pub layout: Layout,
+    /// Of which version of evalscope.
+    pub evalscope_style: Option<EvalscopeStyle>,
+}
+
+fn parse_tables(name: &str) -> Result<Tables, String> {
+    let versioned = name.starts_with("evalscope-");
+    match EvalscopeStyle::from_name(name).filter(|_| versioned) {
+        Some(style) => Ok(Tables { layout: Layout::Evalscope, evalscope_style: Some(style) }),
+        None => Ok(Tables { layout: parse_layout(name)?, evalscope_style: None }),
     }
 }
 

@@ -1,4 +1,5 @@
-use servemark_plan::ScoringSpec;
+use servemark_plan::{Layout, ScoringSpec};
+use servemark_report::EvalscopeStyle;
 
 use super::*;
 
@@ -109,8 +110,23 @@ fn a_run_that_is_over_is_scored() {
     let line = "score run.jsonl --layout native --goodput ttft:500 tpot:50 --result-file r.jsonl";
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
     assert_eq!(args.run_log.to_str(), Some("run.jsonl"));
-    assert_eq!((args.layouts.len(), args.slos.len(), args.details), (1, 2, false));
+    assert_eq!((args.tables.len(), args.slos.len(), args.details), (1, 2, false));
     assert_eq!(args.result_file.unwrap().to_str(), Some("r.jsonl"));
+}
+
+#[test]
+fn tables_of_evalscope_may_name_their_version() {
+    let style = |line: &str| {
+        let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+        let scoring = args.scoring(ScoringSpec::default());
+        assert_eq!(scoring.layouts, [Layout::Native, Layout::Evalscope], "{line}");
+        scoring.evalscope.style
+    };
+    assert_eq!(style("score r --as native,evalscope-1.7"), EvalscopeStyle::V1_7);
+    assert_eq!(style("score r --as native,evalscope-1.0"), EvalscopeStyle::V1_0);
+    assert_eq!(style("score r --as native,evalscope-1.0 --style 1.7"), EvalscopeStyle::V1_7);
+    assert_eq!(style("score r --as native,evalscope"), EvalscopeStyle::default());
+    assert!(read("score r --as evalscope-2.0").is_err());
 }
 
 #[test]
