@@ -67,7 +67,11 @@ impl Audience for Screen {
                 notices.iter().for_each(|notice| complain(notice));
             }
             _ if lines.is_some() => {}
-            _ => complain(&news.to_string()),
+            // What is drawn is not always worth a word.
+            _ => Some(news.to_string())
+                .filter(|text| !text.is_empty())
+                .iter()
+                .for_each(|text| complain(text)),
         }
     }
 }

@@ -39,7 +39,7 @@ pub enum SweepRunError {
     #[error(transparent)]
     RunLog(#[from] RunLogError),
     /// A point's run did not come to its report.
-    #[error("point {name}: {source}")]
+    #[error("point {name}")]
     Point {
         /// The point.
         name: String,
