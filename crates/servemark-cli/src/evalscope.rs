@@ -135,7 +135,7 @@ fn understand(
     environment: &Environment,
 ) -> Result<EvalscopeRuns, CliError> {
     let credentials = server::credentials(&args.target)?;
-    refusal::check_built(&args, given)?;
+    refusal::check_built(given)?;
     let settled = Settled::of(&args)?;
     refusal::check_dataset(&args, &settled)?;
     let mut warnings = settled.warnings.clone();

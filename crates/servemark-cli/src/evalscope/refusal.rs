@@ -1,7 +1,7 @@
 //! Command lines that are refused before they become plans: what is not built, and rules of the
 //! data sets.
 
-use servemark_datasets::EvalscopeName;
+use servemark_datasets::{DatasetSpec, EvalscopeName};
 
 use super::args::EvalscopeArgs;
 use super::dataset::has_tokenizer;
@@ -10,14 +10,22 @@ use crate::argparse::Given;
 use crate::error::CliError;
 
 /// What is not built, by name.
-pub(super) fn check_built(args: &EvalscopeArgs, given: &Given) -> Result<(), CliError> {
-    if let Some(flag) = NOT_BUILT.iter().find(|flag| given.asks(flag)) {
-        return Err(CliError::not_built(*flag));
-    }
-    match args.dataset.data_source.as_deref() {
-        Some(hub) if hub != "local" => {
-            let what = format!("--data-source {hub} (give the data set with --dataset-path)");
-            Err(CliError::not_built(what))
+pub(super) fn check_built(given: &Given) -> Result<(), CliError> {
+    let asked = NOT_BUILT.iter().find(|flag| given.asks(flag));
+    asked.map_or(Ok(()), |flag| Err(CliError::not_built(*flag)))
+}
+
+/// Where a data set is to come from that is given no file.
+pub(super) fn check_source(
+    source: Option<&str>,
+    dataset: &mut DatasetSpec,
+) -> Result<(), CliError> {
+    match source {
+        Some("modelscope") if dataset.unfiled().is_some() => Err(CliError::not_built(
+            "--data-source modelscope (use huggingface, or give the data set with --dataset-path)",
+        )),
+        Some("local") if dataset.unfiled().is_some() => {
+            Err(CliError::Together("--data-source local needs --dataset-path"))
         }
         _ => Ok(()),
     }

@@ -23,6 +23,10 @@ fn draws_from(args: &EvalscopeArgs, names: &[&str]) -> bool {
     args.prompt.prompt.is_none() && names.contains(&args.dataset.dataset.as_str())
 }
 
+fn is_local(args: &EvalscopeArgs) -> bool {
+    args.dataset.data_source.as_deref() == Some("local")
+}
+
 type InUse = fn(&EvalscopeArgs) -> bool;
 
 const SCOPES: &[Scope<InUse>] = &[
@@ -48,6 +52,12 @@ const SCOPES: &[Scope<InUse>] = &[
         flags: &["--dataset", "--dataset-path", "--dataset-args", "--dataset-offset"],
         in_use: |args| args.prompt.prompt.is_none(),
         when: "with --prompt",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--data-source"],
+        in_use: |args| args.dataset.dataset_path.is_none() || is_local(args),
+        when: "with --dataset-path",
         owner: Owner::Peer,
     },
     Scope {

@@ -16,7 +16,8 @@ pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
     if open("--dataset") && open("--prompt") {
         "random".clone_into(&mut args.dataset.dataset);
     }
-    if open("--max-prompt-length") && open("--min-prompt-length") {
+    let is_drawn = args.dataset.dataset.starts_with("random");
+    if is_drawn && open("--max-prompt-length") && open("--min-prompt-length") {
         (args.prompt.min_prompt_length, args.prompt.max_prompt_length) = (64, 192);
     }
     if open("--number") && open("--parallel") && open("--rate") {

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use servemark_datasets::DatasetSpec;
 use servemark_plan::{BenchPlan, PointsSpec, ServerSpec, SweepSpec};
 use servemark_runner::LeadInSpec;
 use servemark_schedule::ArrivalSpec;
@@ -157,10 +158,33 @@ fn mistakes_are_told() {
         ("--model m --prompt @absent", "--prompt absent cannot be read: "),
         ("--model m --extra-args []", "--extra-args must be a JSON object, "),
         ("--model m -n 0", "--number must be 1 or more, not 0"),
-        ("--model m --data-source modelscope", "--data-source modelscope (give the data set with "),
+        ("--model m --data-source modelscope", "--data-source modelscope (use huggingface, or "),
+        ("--model m --data-source local", "--data-source local needs --dataset-path"),
     ];
     for (line, message) in refused {
         let ours = refusal(line);
         assert!(ours.starts_with(message), "{line}: {ours}");
     }
+}
+
+#[test]
+fn a_simulated_run_measures_the_prompts_that_it_draws_alone() {
+    let bounds = |line: &str| {
+        let plan = runs(&format!("--simulate {line}")).first.plan;
+        let DatasetSpec::Evalscope(spec) = plan.workload.dataset else { panic!("{line}") };
+        (spec.shortest, spec.longest, spec.tokenizer)
+    };
+    assert_eq!(bounds(""), (64, 192, true));
+    assert_eq!(bounds("--dataset random_embedding --api embedding"), (64, 192, true));
+    assert_eq!(bounds("--dataset line_by_line --dataset-path x"), (0, 131_072, false));
+    assert_eq!(bounds("--max-prompt-length 9"), (0, 9, true));
+}
+
+#[test]
+fn a_data_set_comes_from_the_hub_that_can_be_asked() {
+    for line in ["", "--data-source huggingface", "--data-source local --dataset-path x"] {
+        assert!(runs(&format!("--model m {line}")).first.warnings.is_empty(), "{line}");
+    }
+    let warnings = runs("--model m --data-source modelscope --dataset-path x").first.warnings;
+    assert!(warnings[0].starts_with("--data-source has no effect"), "{warnings:?}");
 }
