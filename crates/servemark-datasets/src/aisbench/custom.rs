@@ -4,7 +4,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use servemark_core::{DatasetError, JsonObject};
 use servemark_rng::{NumpyRandom, RandomState};
 
@@ -82,7 +84,7 @@ fn read_csv(path: &Path) -> Result<Vec<Row>, DatasetError> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "int")]
     request_count: usize,
     #[serde(default)]
     sampling_mode: Sampling,
@@ -101,8 +103,26 @@ enum Sampling {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "method", content = "params", rename_all = "snake_case")]
 enum OutputLengths {
-    Uniform { min_value: u32, max_value: u32 },
-    Percentage { percentage_distribute: Vec<(u32, f64)> },
+    Uniform {
+        #[serde(deserialize_with = "int")]
+        min_value: u32,
+        #[serde(deserialize_with = "int")]
+        max_value: u32,
+    },
+    Percentage {
+        percentage_distribute: Vec<(u32, f64)>,
+    },
+}
+
+/// A whole number, or a text of one: the peer's documents write `"request_count": "10"`.
+fn int<'de, T: TryFrom<u64>, D: Deserializer<'de>>(given: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(given)?;
+    let number = match &value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_u64(),
+    };
+    let number = number.and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| D::Error::custom(format!("a whole number is expected, not {value}")))
 }
 
 impl Meta {

@@ -219,6 +219,21 @@ fn questions_of_ones_own_are_the_peers() {
 }
 
 #[test]
+fn numbers_beside_ones_own_questions_may_be_texts() {
+    let meta = tempfile::NamedTempFile::new().unwrap();
+    let lengths = r#"{"method": "uniform", "params": {"min_value": "4", "max_value": 4}}"#;
+    let text = format!(r#"{{"request_count": "3", "output_config": {lengths}}}"#);
+    fs::write(meta.path(), text).unwrap();
+    let data =
+        AisbenchCustomSpec::new(Some(input("custom_plain.jsonl")), Some(meta.path().to_owned()));
+    let mut spec = spec(AisbenchData::Custom(data));
+    spec.own_lengths = true;
+    let asked: Vec<u32> =
+        sessions(&spec).iter().map(|session| session.first.output_tokens).collect();
+    assert_eq!(asked, [4, 4, 4]);
+}
+
+#[test]
 fn synthetic_prompts_and_lengths_are_the_peers() {
     let methods = [
         ("uniform", AisbenchLengths::Uniform { min: 3, max: 40 }),
@@ -347,6 +362,8 @@ fn what_cannot_be_sent_is_named_with_its_place() {
     let good = file("good.jsonl", "{\"question\": \"x\"}\n");
     file("good.jsonl.meta.json", r#"{"request_cuont": 3}"#);
     refuses(&custom(&good), "good.jsonl.meta.json:1: unknown field `request_cuont`");
+    file("good.jsonl.meta.json", r#"{"request_count": "few"}"#);
+    refuses(&custom(&good), "good.jsonl.meta.json:1: a whole number is expected, not \"few\"");
     let mut short = trace();
     short.path = Some(file("t.jsonl", "{\"input_length\": 9, \"hash_ids\": [1, 2]}\n"));
     refuses(&of_trace(short), "9 tokens are not 2 blocks of 512, the last one cut");
