@@ -49,6 +49,8 @@ pub struct Tasks {
 pub struct Task {
     /// `MODEL/DATASET`, by their short names.
     pub name: String,
+    /// Where its data set stands, as `FILE:LINE`.
+    pub data: String,
     /// What is run.
     pub parsed: Parsed,
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 use servemark::core::RunLogReader;
-use servemark::{ExitCode, RunContext, Scores, execute};
+use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
 use crate::{screen, serve};
@@ -49,8 +49,15 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let context = serve::voiced(serve::furnished(shared, parsed), parsed);
-    let run = execute(&parsed.plan, &context)?;
+    let run = execute(&parsed.plan, &context).map_err(|error| placed(error, task))?;
     serve::report(&run, &parsed.plan.scoring, &parsed.plan.output)
+}
+
+/// What is wrong with the rows, with the place at which a config asks for them.
+fn placed(error: ExecuteError, task: &Task) -> anyhow::Error {
+    let is_of_data = matches!(error, ExecuteError::Dataset(_));
+    let error = anyhow::Error::new(error);
+    if is_of_data { error.context(task.data.clone()) } else { error }
 }
 
 fn has_log(task: &Task) -> bool {

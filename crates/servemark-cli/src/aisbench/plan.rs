@@ -139,7 +139,8 @@ impl Whole<'_> {
             plan_only: self.args.run.asking.plan_only || self.args.dry_run,
             warnings,
         };
-        Ok(Task { name: format!("{}/{}", model.abbr, data.abbr), parsed })
+        let name = format!("{}/{}", model.abbr, data.abbr);
+        Ok(Task { name, data: data.place.to_string(), parsed })
     }
 
     fn is_simulated(&self) -> bool {

@@ -165,6 +165,20 @@ fn flags_change_what_configs_say() {
 }
 
 #[test]
+fn words_are_set_without_quotes() {
+    let line = "--models vllm_api_stream_chat_multiturn --datasets sharegpt_gen -m perf --simulate \
+                --set datasets.infer_cfg.inferencer.infer_mode=last";
+    let data = dataset(&plan(line, &[])).to_string();
+    assert!(data.contains(r#""turns":"last""#), "{data}");
+}
+
+#[test]
+fn a_task_says_where_its_data_set_stands() {
+    let tasks = parse(SHIPPED, &[]).unwrap();
+    assert!(tasks.tasks[0].data.starts_with("built-in datasets:"), "{}", tasks.tasks[0].data);
+}
+
+#[test]
 fn pressure_lets_clients_come_one_by_one_and_go_on() {
     let line = format!("{SHIPPED} --pressure --pressure-time 30 --batch-size 8 --request-rate 2");
     let plan = plan(&line, &[]);
