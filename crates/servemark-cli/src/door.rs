@@ -134,6 +134,7 @@ fn steady_state(
 
 /// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
 fn module(
+    #[cfg_attr(not(feature = "engine"), expect(unused_variables, reason = "engines need it"))]
     python: &OsStr,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
