@@ -30,7 +30,7 @@ pub(super) fn workload(
     let mut spec = EvalscopeSpec::new(data(args, settled, step, environment)?);
     spec.chat = settled.chat;
     spec.tokenize = args.sampling.tokenize_prompt;
-    spec.tokenizer = measures_tokens(args, settled);
+    spec.tokenizer = has_tokenizer(args);
     spec.shortest = at_least("--min-prompt-length", 0, args.prompt.min_prompt_length)?;
     spec.longest = at_least("--max-prompt-length", 0, args.prompt.max_prompt_length)?;
     spec.max_tokens = match settled.max_tokens {
@@ -45,13 +45,6 @@ pub(super) fn workload(
     let mut workload = WorkloadSpec::new(dataset, requests(args, settled, step)?);
     workload.seed = place.seed;
     Ok(workload)
-}
-
-/// Whether prompts are measured in tokens. The simulator's own tokenizer has no template, so it does
-/// not measure chats that are not drawn with it.
-fn measures_tokens(args: &EvalscopeArgs, settled: &Settled) -> bool {
-    let is_plain = settled.dataset.needs_tokenizer() || !settled.chat;
-    args.target.tokenizer_path.is_some() || (has_tokenizer(args) && is_plain)
 }
 
 /// Whether prompts can be measured in tokens.

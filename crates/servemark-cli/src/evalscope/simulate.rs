@@ -3,6 +3,8 @@
 //! What the user gives stands; the rest is chosen so that `--simulate` alone is over in a few
 //! seconds.
 
+use servemark_backends::EvalscopeApi;
+
 use super::args::EvalscopeArgs;
 use crate::argparse::Given;
 
@@ -12,6 +14,9 @@ pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
     let open = |flag: &str| !given.is(flag);
     if open("--model") {
         args.target.model = Some(simulator.clone().unwrap_or_default().model);
+    }
+    if open("--url") {
+        args.target.url = format!("{HOST}{}", path(&args.target.api));
     }
     if open("--dataset") && open("--prompt") {
         "random".clone_into(&mut args.dataset.dataset);
@@ -31,3 +36,14 @@ pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
         args.load.sleep_interval = 0;
     }
 }
+
+/// Where the simulator answers what an API asks.
+fn path(api: &str) -> &'static str {
+    match EvalscopeApi::of(api) {
+        Some(EvalscopeApi::OpenaiRerank) => "/v1/rerank",
+        api => api.unwrap_or(EvalscopeApi::Openai).path(),
+    }
+}
+
+/// What has no effect beside the simulator.
+const HOST: &str = "http://127.0.0.1:8877";

@@ -76,13 +76,22 @@ pub(super) fn no_tokenizer(what: &str) -> DatasetError {
     DatasetError::Settings(format!("{what} needs a tokenizer: give it with --tokenizer-path"))
 }
 
-/// How many tokens a conversation has as the model reads it.
+/// How many tokens a conversation has as the model reads it, or where nobody knows how it reads
+/// conversations, what is said in it.
 pub(super) fn in_chat(
     tokenizer: &dyn Tokenizer,
     messages: &[JsonObject],
 ) -> Result<usize, TokenizerError> {
-    let rendered = tokenizer.apply_chat_template(messages)?;
+    let rendered = match tokenizer.apply_chat_template(messages) {
+        Err(TokenizerError::NoChatTemplate) => said(messages),
+        rendered => rendered?,
+    };
     Ok(tokenizer.encode(&rendered, SpecialTokens::Omit)?.len())
+}
+
+/// The texts of a conversation, one after the other.
+fn said(messages: &[JsonObject]) -> String {
+    messages.iter().filter_map(|message| message.get("content")?.as_str()).collect()
 }
 
 /// What a user says.
@@ -94,4 +103,18 @@ pub(super) fn user(text: &str) -> JsonObject {
 pub(super) fn message(role: &str, text: &str) -> JsonObject {
     let parts = [("role", role), ("content", text)];
     parts.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark_testkit::ByteTokenizer;
+
+    use super::*;
+
+    #[test]
+    fn without_a_template_what_is_said_is_counted() {
+        let messages = [user("What?"), message("assistant", "That."), JsonObject::new()];
+        assert_eq!(in_chat(&ByteTokenizer, &messages).unwrap(), 10);
+        assert_eq!(in_chat(&ByteTokenizer, &[user("")]).unwrap(), 0);
+    }
 }

@@ -168,16 +168,16 @@ fn mistakes_are_told() {
 }
 
 #[test]
-fn a_simulated_run_measures_the_prompts_that_it_draws_alone() {
+fn a_simulated_run_bounds_the_prompts_that_it_draws_alone() {
     let bounds = |line: &str| {
         let plan = runs(&format!("--simulate {line}")).first.plan;
         let DatasetSpec::Evalscope(spec) = plan.workload.dataset else { panic!("{line}") };
-        (spec.shortest, spec.longest, spec.tokenizer)
+        (spec.shortest, spec.longest)
     };
-    assert_eq!(bounds(""), (64, 192, true));
-    assert_eq!(bounds("--dataset random_embedding --api embedding"), (64, 192, true));
-    assert_eq!(bounds("--dataset line_by_line --dataset-path x"), (0, 131_072, false));
-    assert_eq!(bounds("--max-prompt-length 9"), (0, 9, true));
+    assert_eq!(bounds(""), (64, 192));
+    assert_eq!(bounds("--dataset random_embedding --api embedding"), (64, 192));
+    assert_eq!(bounds("--dataset line_by_line --dataset-path x"), (0, 131_072));
+    assert_eq!(bounds("--max-prompt-length 9"), (0, 9));
 }
 
 #[test]
@@ -187,4 +187,16 @@ fn a_data_set_comes_from_the_hub_that_can_be_asked() {
     }
     let warnings = runs("--model m --data-source modelscope --dataset-path x").first.warnings;
     assert!(warnings[0].starts_with("--data-source has no effect"), "{warnings:?}");
+}
+
+#[test]
+fn a_simulated_run_asks_where_the_simulator_answers() {
+    let path = |line: &str| {
+        let plan = runs(&format!("--simulate {line}")).first.plan;
+        plan.wire.path().into_owned()
+    };
+    assert_eq!(path(""), "/v1/chat/completions");
+    assert_eq!(path("--api embedding --dataset random_embedding"), "/v1/embeddings");
+    assert_eq!(path("--api rerank --dataset random_rerank"), "/v1/rerank");
+    assert_eq!(path("--url http://h/v1/completions"), "/v1/completions");
 }
