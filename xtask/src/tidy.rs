@@ -173,8 +173,10 @@ fn unknown_names(packages: &[Package]) -> Vec<String> {
 }
 
 /// What only some programs need, and who must be built without it.
-const NEEDLESS: &[(&str, &[&str])] =
-    &[("servemark-engine", &["bench-embedding", "bench-serving", "mock-server"])];
+const NEEDLESS: &[(&str, &[&str])] = &[
+    ("candle-core", &["bench-embedding", "bench-serving", "mock-server", "servemark-door"]),
+    ("servemark-engine", &["bench-embedding", "bench-serving", "mock-server"]),
+];
 
 /// A feature that is on by accident, and so pays for what it does not use.
 fn needless_faults() -> anyhow::Result<Vec<String>> {

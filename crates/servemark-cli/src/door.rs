@@ -235,7 +235,7 @@ Commands:
                                           a text cut into prompts, same command line
   evalscope perf ...                      evalscope's serving benchmark, same command line
   ais_bench ... -m perf                   AISBench's performance mode, same command line
-  bench-offline ...                       an engine without a server: sglang, vllm
+  bench-offline ...                       an engine without a server: candle, sglang, vllm
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another

@@ -20,8 +20,9 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
-    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench, evalscope;
-    /// those of the run if left out. evalscope-1.7 and evalscope-1.0 are evalscope with that --style
+    /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
+    /// evalscope; those of the run if left out. evalscope-1.7 and evalscope-1.0 are evalscope with
+    /// that --style
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_tables)]
     pub tables: Vec<Tables>,

@@ -10,6 +10,7 @@ use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Session, Stamp, Transport,
 };
 use servemark_pacer::Pacer;
+use tokio::task::unconstrained;
 
 use crate::Stop;
 use crate::alarm::Alarm;
@@ -121,7 +122,8 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     ) -> Result<Finish, RequestError> {
         self.orders.observer.0.started(phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
-        let mut stop = pin!(self.orders.stop.reached(Stop::Now));
+        // Where the task has used up its turn this would say that it waits, and not be waiting.
+        let mut stop = pin!(unconstrained(self.orders.stop.reached(Stop::Now)));
         let mut asked: Option<(Waker, Stop)> = None;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {

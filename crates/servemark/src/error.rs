@@ -94,7 +94,9 @@ impl ExecuteError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             #[cfg(feature = "engine")]
-            Self::Engine(EngineError::Start { .. }) => ExitCode::Usage,
+            Self::Engine(EngineError::Start { .. } | EngineError::NotBuilt { .. }) => {
+                ExitCode::Usage
+            }
             #[cfg(feature = "engine")]
             Self::Engine(_) => ExitCode::NotReady,
             #[cfg(feature = "engine")]

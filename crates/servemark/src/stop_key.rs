@@ -3,20 +3,26 @@
 use std::process::exit;
 
 use servemark_runner::Stop;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{ExecuteError, ExitCode, News, RunContext};
 
 /// Lets Ctrl-C stop the run: once to send no more and report what comes back, twice to report at
 /// once. Outside the measurement there is nothing to report, and the second time ends the program.
 ///
-/// It listens on a thread of its own, so it works while samples are drawn, too.
+/// It listens on a thread of its own, so it works while samples are drawn, too; and from the moment
+/// at which this returns, without a gap between one Ctrl-C and the next.
 pub fn stop_on_ctrl_c(context: RunContext) -> Result<(), ExecuteError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
         .map_err(ExecuteError::Machine)?;
+    let mut ctrl_c = {
+        let _entered = runtime.enter();
+        signal(SignalKind::interrupt()).map_err(ExecuteError::Machine)?
+    };
     let listen = async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
+        while ctrl_c.recv().await.is_some() {
             stop(&context);
         }
     };

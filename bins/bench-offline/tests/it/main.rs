@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 /// A folder to run in, and what is found there afterwards.
@@ -22,9 +22,15 @@ impl Bench {
         Self { folder: TempDir::new().unwrap() }
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    fn program(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bench-offline"));
-        command.args(SMALL).args(args).current_dir(&self.folder);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.program();
+        command.args(SMALL).args(args);
         command.env("PYTHONPATH", fixtures().join("engines")).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
@@ -42,6 +48,15 @@ impl Bench {
     fn lines(&self, file: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.folder.path().join(file)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// A tokenizer of so many words, which are their own ids.
+    fn write_tokenizer(&self, file: &str, words: usize) {
+        let vocabulary: Map<String, Value> =
+            (0..words).map(|id| (format!("w{id}"), id.into())).collect();
+        let model = json!({"type": "WordLevel", "vocab": vocabulary, "unk_token": "w0"});
+        let tokenizer = json!({"model": model, "pre_tokenizer": {"type": "WhitespaceSplit"}});
+        fs::write(self.folder.path().join(file), tokenizer.to_string()).unwrap();
     }
 
     fn pid_file(&self) -> PathBuf {
@@ -81,6 +96,43 @@ fn a_scripted_engine_runs_from_flags_to_files() {
     assert_eq!(log[0]["header"]["engine"]["name"], "scripted");
     let phases = log.iter().filter(|line| line["request"]["phase"] == "warmup").count();
     assert_eq!(phases, 4, "SGLang's warm-up is as many, up to sixteen");
+}
+
+#[test]
+fn without_an_argument_the_engine_in_this_program_computes() {
+    let bench = Bench::new();
+    let small = ["--num-prompts", "4", "--random-output-len", "5", "--run-log", "run.jsonl"];
+    let output = bench.program().args(small).arg("--skip-warmup").output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("a small one is made up: its weights are random"), "{said}");
+    assert!(said.contains("is loaded with dummy weights"), "{said}");
+    let table = text(&output.stdout);
+    assert!(table.contains("====== Offline Throughput Benchmark Result ======="), "{table}");
+    assert!(table.contains("Successful requests:                     4"), "{table}");
+    assert!(table.contains("dummy: random numbers"), "{table}");
+    assert_eq!(bench.lines("servemark_candle.jsonl")[0]["successful_requests"], 4);
+    let engine = &bench.lines("run.jsonl")[0]["header"]["engine"];
+    assert_eq!((&engine["name"], &engine["weights"]), (&json!("candle"), &json!("dummy")));
+    assert_eq!(engine["batch_policy"], "continuous, 32 requests and 2048 tokens at once");
+}
+
+#[test]
+fn the_engine_in_this_program_computes_with_real_weights() {
+    let bench = Bench::new();
+    bench.write_tokenizer("tokens.json", 96);
+    let model = fixtures().join("engines/models/qwen3");
+    let mut command = bench.program();
+    command.args(["--engine", "candle", "--tokenizer-path", "tokens.json", "--model-path"]);
+    command.arg(model).args(["--num-prompts", "4", "--random-output-len", "5"]);
+    command.args(["--random-range-ratio", "1", "--run-log", "run.jsonl", "--skip-warmup"]);
+    let output = command.args(["--max-running-requests", "2"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("Total generated tokens:                  20"), "{table}");
+    let engine = &bench.lines("run.jsonl")[0]["header"]["engine"];
+    assert_eq!((&engine["name"], &engine["weights"]), (&json!("candle"), &json!("real")));
+    assert_eq!(engine["batch_policy"], "continuous, 2 requests and 2048 tokens at once");
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub(crate) struct RunArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct JudgingArgs {
-    /// The tables to print, in this order: sglang, native, embedding, vllm, aisbench, evalscope; by
-    /// default the one of the command line's dialect and native
+    /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
+    /// evalscope; by default the one of the command line's dialect and native
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
     pub(crate) layout: Vec<Layout>,
     /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
@@ -128,8 +128,8 @@ pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
         "vllm" => Ok(Layout::Vllm),
         "evalscope" => Ok(Layout::Evalscope),
         _ => Err(format!(
-            "there is no layout {name}; use sglang, native, embedding, vllm, aisbench, evalscope or \
-             several with commas"
+            "there is no layout {name}; use sglang, native, embedding, offline, vllm, aisbench, \
+             evalscope or several with commas"
         )),
     }
 }

@@ -5,6 +5,7 @@
 //! data sets between the two. What is no flag of the benchmark is the engine's own.
 
 mod args;
+mod candle;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -38,7 +39,9 @@ pub(crate) fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
     let given = Given::read(args::command(program), &PEER, &[], &args).map_err(refuse)?;
-    let (args, _): (OfflineArgs, _) = given.typed(program)?;
+    let (mut args, _): (OfflineArgs, _) = given.typed(program)?;
+    candle::choose_the_rest(&mut args, &given, python);
+    args.target.candle = candle::spec(program, &args.target, &given.reading.leftovers)?;
     args.check(&given, environment).map_err(refuse)?;
     let mut run = super::parse(program, args.words().into_iter().map(Into::into), environment)?;
     args.fill(&mut run, &given, python, environment).map_err(refuse)?;
@@ -68,9 +71,12 @@ impl OfflineArgs {
     }
 
     fn check_engine(&self, given: &Given) -> Result<(), CliError> {
-        let is_worker = self.target.worker().is_some();
-        if !is_worker {
+        let (is_worker, leftovers) = (self.target.worker().is_some(), &given.reading.leftovers);
+        if !is_worker && self.target.candle.is_none() {
             given.reading.refuse_leftovers()?;
+        }
+        if leftovers.iter().any(|word| word == "--use-ray") {
+            return Err(CliError::not_built("--use-ray, an engine in a Ray actor,"));
         }
         let streams = self.target.stream;
         let is_sglang = self.target.engine == "sglang";
@@ -137,6 +143,7 @@ impl OfflineArgs {
         plan.echo = JsonObject::new();
         run.plan_only = self.run.asking.plan_only;
         run.warnings.clear();
+        run.warnings.extend(candle::remark(&self.target));
         run.plan.check().map_err(CliError::Plan)
     }
 
@@ -146,9 +153,10 @@ impl OfflineArgs {
         given: &Given,
         python: Option<&str>,
     ) -> Result<EngineRunSpec, CliError> {
-        let engine = match self.target.worker() {
-            None => EngineSpec::Scripted(ScriptedSpec::default()),
-            Some(engine) => {
+        let engine = match (self.target.worker(), &self.target.candle) {
+            (None, Some(candle)) => EngineSpec::Candle(candle.clone()),
+            (None, None) => EngineSpec::Scripted(ScriptedSpec::default()),
+            (Some(engine), _) => {
                 let python = self.target.python.as_deref().or(python).unwrap_or("python3");
                 let mut worker = WorkerSpec::new(engine, python);
                 worker.args = json_object("--engine-args", self.target.engine_args.as_deref())?;

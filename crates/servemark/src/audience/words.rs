@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use servemark_client::{ClientError, ClientErrorKind};
-use servemark_core::EngineFacts;
+use servemark_core::{EngineFacts, Weights};
 use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -56,8 +56,9 @@ impl fmt::Display for News<'_> {
             Self::LoadingEngine { name } => write!(f, "Loading the engine {name}..."),
             Self::EngineLoaded { facts } => {
                 let took = Duration::from_nanos(facts.load_ns).as_secs_f64();
-                let EngineFacts { name, version, .. } = facts;
-                write!(f, "The engine {name} {version} is loaded after {took:.1}s.")
+                let EngineFacts { name, version, weights, .. } = facts;
+                let dummy = if *weights == Weights::Dummy { " with dummy weights" } else { "" };
+                write!(f, "The engine {name} {version} is loaded{dummy} after {took:.1}s.")
             }
             Self::EngineLost { why } => write!(f, "{why}"),
             Self::AskingForModel => f.write_str("Asking the server which model it serves."),

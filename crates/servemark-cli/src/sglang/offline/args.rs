@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
+use servemark_engine::CandleSpec;
 
 use crate::argparse::LIST;
 use crate::own::RunArgs;
@@ -111,14 +112,15 @@ pub(super) struct OfflineArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: engine")]
 pub(super) struct TargetArgs {
-    /// Which engine: sglang, vllm, or scripted, which computes nothing
-    #[arg(long, value_name = "NAME", default_value = "sglang",
+    /// Which engine: candle, which is in this program; sglang; vllm; or scripted, which computes
+    /// nothing. By default candle, and sglang where --model-path, --python or --engine-args is given
+    #[arg(long, value_name = "NAME", default_value = "sglang", hide_default_value = true,
           value_parser = PossibleValuesParser::new(ENGINES))]
     pub(super) engine: String,
     /// The Python that can import it
     #[arg(long, value_name = "PATH")]
     pub(super) python: Option<String>,
-    /// The model, as the engine is told it; --model means the same
+    /// The model, as the engine is told it, for candle a folder; --model means the same
     #[arg(long, value_name = "PATH")]
     pub(super) model_path: Option<String>,
     #[arg(long, value_name = "PATH", hide = true)]
@@ -144,6 +146,9 @@ pub(super) struct TargetArgs {
     /// The file that keeps all that the engine prints; by default the run log's name and .engine.log
     #[arg(long, value_name = "PATH")]
     pub(super) engine_log: Option<String>,
+    /// What the engine candle makes of the rest.
+    #[arg(skip)]
+    pub(super) candle: Option<CandleSpec>,
 }
 
 /// The whole command.
@@ -157,12 +162,19 @@ const DATASETS: [&str; 3] = ["sharegpt", "random", "generated-shared-prefix"];
 
 const ACTIVITIES: [&str; 4] = ["CPU", "GPU", "CUDA_PROFILER", "XPU"];
 
-const ENGINES: [&str; 3] = ["sglang", "vllm", "scripted"];
+const ENGINES: [&str; 4] = ["candle", "sglang", "vllm", "scripted"];
 
 const NOTES: &str = "\
 What is none of these flags is an argument of the engine and is passed on to it as it is \
 (--load-format dummy --dtype float32 ...). SGLang's flags may be abbreviated as Python allows it; \
 ours are written in full.
+
+The engine candle computes models of Llama, Mistral, Qwen2 and Qwen3 on the CPU; without --model-path \
+it makes a small one up, with random weights. Of an engine's arguments it knows --load-format auto or \
+dummy, --max-running-requests N (32), --chunked-prefill-size TOKENS that are read in one step (2048), \
+and --random-seed N (0). What the command line leaves open is chosen for a short run: 128 \
+random prompts of 64 to 128 tokens, 32 to 64 tokens of output, and servemark_candle.jsonl as the file \
+of results.
 
 Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The engine's process has \
 the whole environment.

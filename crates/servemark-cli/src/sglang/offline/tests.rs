@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use servemark_core::{DrawContext, NoProgress};
+use servemark_engine::{CandleSpec, LoadFormat};
 use servemark_rng::RandomState;
 
 use super::*;
@@ -61,13 +62,59 @@ fn the_engine_is_given_what_is_not_ours() {
     assert_eq!(worker(&given).python, Path::new("py"));
 }
 
+fn candle(offline: &Offline) -> &CandleSpec {
+    let EngineSpec::Candle(spec) = &engine(offline).engine else { panic!("another engine") };
+    spec
+}
+
+#[test]
+fn without_a_word_of_another_engine_the_one_in_this_program_is_shown() {
+    let shown = read(&[]).unwrap();
+    assert_eq!(*candle(&shown), CandleSpec::default());
+    let Parsed { plan, warnings, .. } = &shown.run;
+    assert_eq!((plan.workload.requests, &plan.model.name), (128, &None));
+    assert_eq!(plan.output.result_file.as_deref(), Some(Path::new("servemark_candle.jsonl")));
+    assert!(warnings[0].contains("its weights are random"), "{warnings:?}");
+    let DatasetSpec::Random(random) = &plan.workload.dataset else { panic!("not random") };
+    assert_eq!((random.input_tokens, random.output_tokens), (128, 64));
+}
+
+#[test]
+fn what_the_user_says_of_the_engine_in_this_program_stands() {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let words =
+        ["--load-format=dummy", "--max-running-requests", "4", "--chunked-prefill-size", "64"];
+    let ours = ["--engine", "candle", "--model-path", folder, "--num-prompts", "3"];
+    let given = read(&[&ours[..], &words, &["--random-seed", "7"]].concat()).unwrap();
+    let spec = candle(&given);
+    assert_eq!((spec.model.as_deref(), spec.seed), (Some(Path::new(folder)), 7));
+    assert_eq!((spec.max_running.get(), spec.max_step_tokens.get()), (4, 64));
+    assert_eq!(spec.load_format, LoadFormat::Dummy);
+    assert_eq!(given.run.plan.workload.requests, 3);
+    assert!(given.run.warnings.is_empty());
+}
+
+#[test]
+fn a_python_is_asked_for_its_own_engine() {
+    let python = Some("python3");
+    let error = parse("x", python, [], &Environment::default()).unwrap_err().to_string();
+    assert!(error.contains("required: --model-path"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_done_is_refused_by_its_name() {
     let check = |args: &[&str], expected: &str| {
         let error = read(args).unwrap_err().to_string();
         assert!(error.contains(expected), "{args:?}: {error}");
     };
-    check(&[], "required: --model-path");
+    check(&["--engine", "sglang"], "required: --model-path");
+    check(&["--model-path", "m", "--use-ray"], "--use-ray, an engine in a Ray actor, is not built");
+    check(&["--tp", "2"], "unrecognized arguments: --tp 2 (the engine candle takes --load-format");
+    check(&["--load-format", "gguf"], "argument --load-format: invalid choice: 'gguf'");
+    check(&["--load-format", "auto"], "--load-format auto needs a --model-path");
+    check(&["--max-running-requests", "0"], "argument --max-running-requests: ");
+    check(&["--engine", "candle", "--model-path", "no/such"], "--model-path must be a folder");
+    check(&["--engine", "candle", "--return-logprob"], "--return-logprob has no effect");
     check(&["--backend", "runtime"], "--backend runtime is not built yet");
     check(&["--backend", "x"], "Please set backend to either");
     check(&["--do-not-exit"], "--do-not-exit");

@@ -1,0 +1,121 @@
+//! The engine in this program: when it is meant, its arguments, and a run of it that is worth
+//! looking at.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::PossibleValuesParser;
+use clap::{CommandFactory, Parser};
+use servemark_engine::{CandleSpec, LoadFormat};
+
+use super::args::{OfflineArgs, TargetArgs};
+use crate::argparse::Given;
+use crate::error::{CliError, UsageError};
+
+/// What the engine takes of the arguments that SGLang's servers take, by their names.
+#[derive(Debug, Parser)]
+#[command(name = "candle", disable_help_flag = true, args_override_self = true)]
+struct CandleArgs {
+    #[arg(long, value_parser = PossibleValuesParser::new(["auto", "dummy"]))]
+    load_format: Option<String>,
+    #[arg(long)]
+    max_running_requests: Option<NonZeroUsize>,
+    #[arg(long)]
+    chunked_prefill_size: Option<NonZeroUsize>,
+    #[arg(long)]
+    random_seed: Option<u64>,
+}
+
+/// Chooses what the user left open: this engine, if nothing speaks of a Python's, and for it a
+/// short run that shows a batch filling up and a spread of lengths.
+pub(super) fn choose_the_rest(args: &mut OfflineArgs, given: &Given, python: Option<&str>) {
+    let open = |flag: &str| !given.is(flag);
+    if python.is_none() && OF_WORKERS.into_iter().all(open) {
+        NAME.clone_into(&mut args.target.engine);
+    }
+    if args.target.engine != NAME {
+        return;
+    }
+    if open("--result-filename") {
+        "servemark_candle.jsonl".clone_into(&mut args.result_filename);
+    }
+    if open("--dataset-name") && open("--dataset-path") {
+        "random-ids".clone_into(&mut args.dataset_name);
+    }
+    if open("--num-prompts") {
+        args.num_prompts = 128;
+    }
+    if open("--random-input-len") {
+        args.random_input_len = 128;
+    }
+    if open("--random-output-len") {
+        args.random_output_len = 64;
+    }
+    if open("--random-range-ratio") {
+        args.random_range_ratio = 0.5;
+    }
+}
+
+/// What a user should know who named no model.
+pub(super) fn remark(target: &TargetArgs) -> Option<String> {
+    let is_made_up = target.candle.as_ref().is_some_and(|spec| spec.model.is_none());
+    is_made_up.then(|| MADE_UP.to_owned())
+}
+
+/// The engine that these arguments mean, if it is this one.
+pub(super) fn spec(
+    program: &str,
+    target: &TargetArgs,
+    leftovers: &[String],
+) -> Result<Option<CandleSpec>, UsageError> {
+    if target.engine != NAME {
+        return Ok(None);
+    }
+    let refuse = |error| UsageError::refused(program, error);
+    let mut command = CandleArgs::command();
+    command.build();
+    let given = Given::read(command, &PEER, &[], leftovers).map_err(refuse)?;
+    if !given.reading.leftovers.is_empty() {
+        let unknown = given.reading.leftovers.join(" ");
+        return Err(refuse(CliError::Unrecognized(format!("{unknown} (the engine {KNOWN})"))));
+    }
+    let (args, _): (CandleArgs, _) = given.typed(program)?;
+    args.spec(target).map(Some).map_err(refuse)
+}
+
+impl CandleArgs {
+    fn spec(&self, target: &TargetArgs) -> Result<CandleSpec, CliError> {
+        let mut spec = CandleSpec::default();
+        spec.model = target.model_name().map(Into::into);
+        if spec.model.as_deref().is_some_and(|model| !model.is_dir()) {
+            return Err(CliError::setting("--model-path", NO_FOLDER));
+        }
+        spec.load_format = match self.load_format.as_deref() {
+            Some("auto") if spec.model.is_none() => {
+                return Err(CliError::setting("--load-format", "auto needs a --model-path"));
+            }
+            Some("dummy") => LoadFormat::Dummy,
+            _ => LoadFormat::Auto,
+        };
+        spec.max_running = self.max_running_requests.unwrap_or(spec.max_running);
+        spec.max_step_tokens = self.chunked_prefill_size.unwrap_or(spec.max_step_tokens);
+        spec.seed = self.random_seed.unwrap_or(spec.seed);
+        Ok(spec)
+    }
+}
+
+const NAME: &str = "candle";
+
+/// What only engines of a Python need.
+const OF_WORKERS: [&str; 5] = ["--engine", "--model-path", "--model", "--python", "--engine-args"];
+
+const PEER: [&str; 4] =
+    ["--load-format", "--max-running-requests", "--chunked-prefill-size", "--random-seed"];
+
+const KNOWN: &str = "candle takes --load-format, --max-running-requests, --chunked-prefill-size and \
+                     --random-seed; --engine sglang and vllm take their own";
+
+const NO_FOLDER: &str = "must be a folder with a config.json and safetensors files: the engine \
+                         candle downloads nothing, and --engine sglang and vllm do";
+
+const MADE_UP: &str = "no model is named, so a small one is made up: its weights are random, its \
+                       times are real and its words are not";
