@@ -122,7 +122,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     ) -> Result<Finish, RequestError> {
         self.orders.observer.0.started(phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
-        // Where the task has used up its turn this would say that it waits, and not be waiting.
+        // Else a task that has used up its turn would be told to wait, and nothing would wake it.
         let mut stop = pin!(unconstrained(self.orders.stop.reached(Stop::Now)));
         let mut asked: Option<(Waker, Stop)> = None;
         poll_fn(|cx| {
