@@ -9,6 +9,7 @@ use anyhow::Context;
 use servemark::core::JsonObject;
 use servemark::plan::{BenchPlan, PointsSpec, SweepSpec};
 use servemark::report::{EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
+use servemark::runner::Stop;
 use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
@@ -23,17 +24,32 @@ pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// A run that did not come to its report ends the sweep, and those before it are reported.
 fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
-    let (mut done, mut worst) = (Vec::new(), ExitCode::Ok);
     make_folders(spec)?;
+    let mut done = Vec::new();
+    let swept = sweep(spec, context, &mut done);
+    if !done.is_empty() {
+        report(asked, &done)?;
+        page(asked, &done)?;
+    }
+    swept
+}
+
+/// Does the runs one after the other. Says how the worst of them went.
+fn sweep(
+    spec: &SweepSpec,
+    context: &RunContext,
+    done: &mut Vec<Reported>,
+) -> anyhow::Result<ExitCode> {
+    let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
         let (reported, code) = run_one(&run?)?;
         worst = worst.max(code);
         done.push(reported);
     }
-    report(asked, &done)?;
-    page(asked, &done)?;
-    Ok(worst)
+    let is_stopped = context.stop.signal().is(Stop::Drain);
+    Ok(if is_stopped { ExitCode::Interrupted } else { worst })
 }
 
 /// A run with its numbers, and what is repeated of its command line.

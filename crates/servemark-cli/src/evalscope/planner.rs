@@ -66,6 +66,7 @@ impl Planner {
         }
         let mut used = Used::default();
         let steps = self.settled.steps();
+        check_apart(&steps)?;
         let plans = steps.into_iter().map(|step| {
             let plan = self.named(step, &self.folder.join(step.name()), used)?;
             used = used.and(step);
@@ -131,6 +132,17 @@ impl Planner {
         plan.check().map_err(CliError::Plan)?;
         Ok(plan)
     }
+}
+
+/// No two runs have the same folder.
+fn check_apart(steps: &[Step]) -> Result<(), CliError> {
+    let mut names: Vec<String> = steps.iter().map(Step::name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    twice.map_or(Ok(()), |pair| {
+        let why = "is asked for twice, and its folder holds one run; change one of the two";
+        Err(CliError::Peer(format!("{} {why}", pair[0])))
+    })
 }
 
 /// evalscope draws without a seed where none is given; here one is chosen, so that the run log says

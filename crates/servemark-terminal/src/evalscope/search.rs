@@ -13,30 +13,19 @@ use servemark_cli::{EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch, Used};
 use super::{Reported, make_folders, report, run_one};
 use crate::screen;
 
-/// Searches, and tells what was tried and what was chosen.
+/// Searches, and tells what was tried and what was chosen: a search that is broken off, of what it
+/// came to.
 pub(super) fn search(
     asked: &EvalscopeRuns,
     search: &SlaSearch,
     context: &RunContext,
 ) -> anyhow::Result<ExitCode> {
     let mut tuner = Tuner::new(asked, search, context);
-    let best = search.groups[0].first().filter(|criterion| criterion.goal.is_best());
-    let selections = match best {
-        Some(criterion) => vec![tuner.best(criterion)?],
-        None => search.groups.iter().map(|group| tuner.largest(group)).collect::<Result<_, _>>()?,
-    };
-    let Tuner { mut probes, done, worst, .. } = tuner;
-    for probe in &mut probes {
-        probe.groups = search.groups.iter().map(|group| holds(probe, group)).collect();
+    let searched = tuner.search();
+    if !tuner.probes.is_empty() {
+        tuner.tell()?;
     }
-    let path = asked.folder.join("sla_summary.json");
-    fs::write(&path, evalscope_search_json(search.variable.as_str(), &probes))
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    report(asked, &done)?;
-    let tables = screen::text(|out| write_evalscope_search(&probes, &selections, out))?;
-    screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
-    let is_found = selections.iter().all(|selection| selection.load.is_some());
-    Ok(if is_found { worst } else { worst.max(ExitCode::GateFailed) })
+    searched
 }
 
 /// Runs what a search asks for, and remembers it.
@@ -46,6 +35,7 @@ struct Tuner<'a> {
     context: &'a RunContext,
     used: Used,
     probes: Vec<EvalscopeProbe>,
+    selections: Vec<EvalscopeSelection>,
     /// The first run of each load, for the report of them all.
     done: Vec<Reported>,
     worst: ExitCode,
@@ -53,8 +43,46 @@ struct Tuner<'a> {
 
 impl<'a> Tuner<'a> {
     fn new(asked: &'a EvalscopeRuns, search: &'a SlaSearch, context: &'a RunContext) -> Self {
-        let (probes, done) = (Vec::new(), Vec::new());
-        Self { asked, search, context, used: Used::default(), probes, done, worst: ExitCode::Ok }
+        Self {
+            asked,
+            search,
+            context,
+            used: Used::default(),
+            probes: Vec::new(),
+            selections: Vec::new(),
+            done: Vec::new(),
+            worst: ExitCode::Ok,
+        }
+    }
+
+    /// A selection for each group of criteria, or for the metric that is to be best.
+    fn search(&mut self) -> anyhow::Result<ExitCode> {
+        let groups = &self.search.groups;
+        let best = groups[0].first().filter(|criterion| criterion.goal.is_best());
+        let only = best.map(|criterion| self.best(criterion)).transpose()?;
+        self.selections.extend(only);
+        for group in groups.iter().filter(|_| best.is_none()) {
+            let selection = self.largest(group)?;
+            self.selections.push(selection);
+        }
+        let is_found = self.selections.iter().all(|selection| selection.load.is_some());
+        Ok(if is_found { self.worst } else { self.worst.max(ExitCode::GateFailed) })
+    }
+
+    /// The report of all loads, and of the search.
+    fn tell(mut self) -> anyhow::Result<()> {
+        let groups = &self.search.groups;
+        for probe in &mut self.probes {
+            probe.groups = groups.iter().map(|group| holds(probe, group)).collect();
+        }
+        let path = self.asked.folder.join("sla_summary.json");
+        fs::write(&path, evalscope_search_json(self.search.variable.as_str(), &self.probes))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        report(self.asked, &self.done)?;
+        let tables =
+            screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
+        screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
+        Ok(())
     }
 
     /// The largest load at which all criteria of a group hold.
