@@ -1,6 +1,6 @@
 //! How much to send, and how.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZero, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -165,11 +165,12 @@ impl History {
     }
 }
 
-/// What is sent before the measurement: copies of the first sample, all at once.
+/// What is sent before the measurement, all at once: copies of the first sample, or the first
+/// sessions.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WarmupSpec {
-    /// How many copies.
+    /// How many copies, or sessions.
     pub requests: usize,
     /// The most output tokens that a copy asks for.
     pub most_output_tokens: u32,
@@ -177,18 +178,29 @@ pub struct WarmupSpec {
     /// Without, it has none of them and asks for the first adapter.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alike: bool,
+    /// How many sessions each is ahead of the one before it, where whole sessions are sent: those
+    /// from the first on, and the same again where there are not as many. Without, all that is sent
+    /// is copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<NonZero<u32>>,
 }
 
 impl WarmupSpec {
     /// So many copies of at most 32 output tokens, as SGLang's client warms up.
     pub fn of(requests: usize) -> Self {
-        Self { requests, most_output_tokens: 32, alike: false }
+        Self { requests, most_output_tokens: 32, alike: false, stride: None }
     }
 
     /// So many copies, each as long as the first sample and with its keys, as vLLM's client warms
     /// up.
     pub fn alike(requests: usize) -> Self {
-        Self { requests, most_output_tokens: u32::MAX, alike: true }
+        Self { requests, most_output_tokens: u32::MAX, alike: true, stride: None }
+    }
+
+    /// So many rows of the data set, from the first on, where so many sessions are of one row, as
+    /// AISBench warms up.
+    pub fn rows(requests: usize, sessions_per_row: NonZero<u32>) -> Self {
+        Self { stride: Some(sessions_per_row), ..Self::alike(requests) }
     }
 }
 

@@ -60,7 +60,7 @@ impl Scores<'_> {
                 &AisbenchRps::new(target(self.log)),
                 "_rps_distribution_plot.html",
             )?,
-            no_stage: Stage::of(&scores, facts.max_concurrency, options().stage).err(),
+            no_stage: Stage::of(&scores, options().limit(facts), options().stage).err(),
             folder: folder.clone(),
             ..AisbenchSaved::default()
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use servemark_core::{DrawContext, RequestKey, Sample, Session, Tokenizer, Truth};
 use servemark_plan::{BenchPlan, PlanError};
 use servemark_rng::RandomState;
-use servemark_runner::LoadSpec;
+use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
 
 use crate::audience::News;
@@ -59,6 +59,19 @@ impl Load {
         sample.extra_body.clear();
         sample.adapter = plan.load.adapters.as_ref().map(|adapters| adapters.first().to_owned());
         sample
+    }
+
+    /// The sessions that a warm-up sends, without the names of those that are measured; none where
+    /// it sends copies.
+    pub(crate) fn warm_up_sessions(&self, warmup: WarmupSpec) -> Option<Arc<[Session]>> {
+        let stride = warmup.stride?.get() as usize;
+        let places = (0..self.sessions.len()).step_by(stride).cycle().take(warmup.requests);
+        let nameless = |place: usize| {
+            let mut session = self.sessions[place].clone();
+            session.samples_mut().for_each(|sample| sample.headers.clear());
+            session
+        };
+        Some(places.map(nameless).collect())
     }
 
     /// What a probe asks: next to nothing, with the keys of the first request.

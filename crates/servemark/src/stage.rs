@@ -183,12 +183,15 @@ impl Stage<'_> {
         transport: &Transport,
     ) -> Result<(), ExecuteError> {
         let warmup = self.plan.load.warmup;
-        let requests = warmup.requests;
-        if requests == 0 {
+        if warmup.requests == 0 {
             return Ok(());
         }
-        self.context.tell(&News::WarmingUp { requests });
-        let outcomes = runner.warm_up(transport, &self.load.warm_up(self.plan), warmup).await;
+        self.context.tell(&News::WarmingUp { requests: warmup.requests });
+        let outcomes = match self.load.warm_up_sessions(warmup) {
+            Some(sessions) => runner.warm_up_with(transport, &sessions).await,
+            None => runner.warm_up(transport, &self.load.warm_up(self.plan), warmup).await,
+        };
+        let requests = outcomes.len();
         let mut errors: Vec<RequestError> = outcomes.into_iter().filter_map(Result::err).collect();
         let failed = errors.len();
         match errors.pop() {

@@ -167,6 +167,8 @@ impl Whole<'_> {
         plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
         plan.scoring.aisbench =
             summary::options(&model.abbr, &data.abbr, self.summarizer, warnings)?;
+        plan.scoring.aisbench.batch_size =
+            model.use_timestamp.then(|| model.batch_size.get() as usize);
         plan.output.run_log = self.run_log(model, data)?;
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
@@ -195,7 +197,8 @@ impl Whole<'_> {
     fn load(&self, model: &Model, data: &Data) -> Result<LoadSpec, CliError> {
         let mut load = LoadSpec::new(model.arrivals.clone());
         load.max_concurrency = NonZeroUsize::new(model.batch_size.get() as usize);
-        load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, self.args.num_warmups)?);
+        let rows = at_least("--num-warmups", 0, self.args.num_warmups)?;
+        load.warmup = WarmupSpec::rows(rows, model.repeats()?);
         self.args.shards.apply(&mut load)?;
         if model.use_timestamp {
             (load.arrivals, load.max_concurrency) = (ArrivalSpec::Timetable, None);

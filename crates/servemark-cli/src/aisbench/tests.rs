@@ -5,6 +5,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
+use servemark_runner::WarmupSpec;
 
 use super::args::{AisbenchArgs, PEER};
 use super::{Reuse, Tasks};
@@ -162,6 +163,14 @@ fn flags_change_what_configs_say() {
     assert_eq!(dataset(&plan)["rows"], 500);
     assert_eq!((plan.load.warmup.requests, plan.workload.requests, plan.workload.seed), (0, 30, 3));
     assert_eq!(plan.model.name.as_deref(), Some("m"));
+}
+
+#[test]
+fn a_warm_up_sends_the_first_rows() {
+    let line =
+        format!("{SHIPPED} --num-warmups 3 --set models.generation_kwargs.num_return_sequences=2");
+    let warmup = plan(&line, &[]).load.warmup;
+    assert_eq!(warmup, WarmupSpec::rows(3, std::num::NonZero::new(2).unwrap()));
 }
 
 #[test]

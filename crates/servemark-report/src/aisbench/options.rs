@@ -21,6 +21,9 @@ pub struct AisbenchOptions {
     pub stage: StageSpec,
     /// Where the prefill throughput stands.
     pub prefill: PrefillRow,
+    /// The model's `batch_size`, where that does not limit how many requests are in flight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<usize>,
 }
 
 /// Where the prefill throughput stands: it moved in August 2026.
@@ -59,6 +62,12 @@ impl AisbenchOptions {
         Self { prefill, ..self }
     }
 
+    /// The most requests in flight that the tables tell of: the run's limit, or what AISBench would
+    /// call so.
+    pub fn limit(&self, facts: &RunFacts) -> Option<usize> {
+        facts.max_concurrency.or(self.batch_size)
+    }
+
     /// The model's short name in a run.
     pub fn model<'a>(&'a self, facts: &'a RunFacts) -> &'a str {
         self.model.as_deref().unwrap_or(&facts.backend)
@@ -78,6 +87,7 @@ impl Default for AisbenchOptions {
             statistics: StageStatistic::USUAL.to_vec(),
             stage: StageSpec::default(),
             prefill: PrefillRow::default(),
+            batch_size: None,
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Parameter {
 impl Rows {
     pub(super) fn of(report: &Report<'_>, options: &AisbenchOptions) -> Result<Self, NoStage> {
         let scores = report.scores();
-        let limit = report.log.header().facts.max_concurrency;
+        let limit = options.limit(&report.log.header().facts);
         let stage = Stage::of(&scores, limit, options.stage)?;
         Ok(Self {
             stage: options.stage,

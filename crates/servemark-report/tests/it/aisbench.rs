@@ -1,5 +1,6 @@
 //! AISBench's tables and files, byte for byte.
 
+use servemark_core::RunFacts;
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{
     AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
@@ -24,6 +25,17 @@ fn the_tables_and_files_are_aisbenchs() {
         compared += 1;
     }
     assert_eq!(compared, 20, "a case was added or lost");
+}
+
+#[test]
+fn a_run_without_a_limit_of_its_own_has_that_of_its_model() {
+    let golden = Golden::all().into_iter().find(|golden| golden.name == "plain_10").unwrap();
+    let mut options = options(&golden);
+    options.batch_size = Some(7);
+    let (facts, limit) = (RunFacts::default(), golden.log().header().facts.max_concurrency);
+    assert_eq!(options.limit(&facts), Some(7));
+    assert_eq!(options.limit(&golden.log().header().facts), limit);
+    assert_ne!(limit, Some(7));
 }
 
 #[test]

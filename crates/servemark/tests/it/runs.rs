@@ -1,6 +1,6 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::num::NonZeroUsize;
+use std::num::{NonZero, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route};
 use servemark::client::TargetSpec;
-use servemark::core::{ErrorKind, NoProgress, RequestRecord, RunLog};
+use servemark::core::{ErrorKind, NoProgress, Phase, Planned, RequestRecord, RunLog};
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
 use servemark::mock::{Fault, MockServer, MockSpec};
 use servemark::plan::{BenchPlan, Layout, ServerSpec, WorkloadSpec};
-use servemark::runner::LoadSpec;
+use servemark::runner::{LoadSpec, WarmupSpec};
 use servemark::schedule::{ArrivalSpec, Rate, Slowdown};
 use servemark::tokenizer::TokenizerSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
@@ -141,6 +141,19 @@ fn a_warm_up_that_fails_stops_the_run() {
     assert_eq!(error.exit_code(), ExitCode::TooManyFailed);
     let text = error.to_string();
     assert!(text.contains("404") && text.contains("--backend"), "{text}");
+}
+
+#[test]
+fn a_warm_up_of_rows_sends_the_first_of_them_and_begins_again() {
+    let mut plan = plan(BackendName::Vllm, &[]);
+    plan.workload.requests = 5;
+    plan.load.warmup = WarmupSpec::rows(4, NonZero::new(2).unwrap());
+    let Run { log, .. } = run(&plan).unwrap();
+    let rows: Vec<Planned> = log.measured().map(|record| record.planned).collect();
+    let warm_up = log.records().iter().filter(|record| record.phase == Phase::Warmup);
+    let sent: Vec<Planned> = warm_up.map(|record| record.planned).collect();
+    assert_eq!(sent, [rows[0], rows[2], rows[4], rows[0]]);
+    assert_ne!(rows[0], rows[2]);
 }
 
 #[test]

@@ -184,6 +184,14 @@ fn names_that_nobody_knows_are_refused_with_those_that_are() {
 }
 
 #[test]
+fn requests_at_their_own_times_know_no_limit_and_the_tables_do() {
+    let line = "--models vllm_api_stream_chat --datasets mooncake_trace_gen -m perf --simulate \
+                --batch-size 7 --set models.use_timestamp=True";
+    let plan = plan(line, &[]);
+    assert_eq!((plan.load.max_concurrency, plan.scoring.aisbench.batch_size), (None, Some(7)));
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     refuses(
         "--models vllm_api_general --datasets mtbench_gen -m perf",
