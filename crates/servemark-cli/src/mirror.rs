@@ -1,5 +1,6 @@
 //! What a test holds a dialect's flags against: the list that the peer's own parser gives of itself.
 
+use std::ffi::OsString;
 use std::fs;
 
 use clap::builder::PossibleValue;
@@ -8,6 +9,8 @@ use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
 use crate::argparse::{Arity, Given, Grammar};
+use crate::door::{Invocation, bench_serving};
+use crate::environment::Environment;
 
 /// A dialect's flags and the recording of the peer's.
 pub(crate) struct Mirror {
@@ -29,10 +32,7 @@ pub(crate) fn mirrors<T: CommandFactory>(flags: Vec<Value>) {
     mirror.check_names();
     mirror.check_choices();
     mirror.check_arities();
-    let matches = mirror.matches(&mirror.read(&[]));
-    for flag in &mirror.flags {
-        assert_eq!(mirror.value(&matches, flag), flag["default"], "{}", flag["name"]);
-    }
+    mirror.check_defaults(Mirror::value, as_recorded);
     assert!(mirror.grammar().own.is_empty(), "there are flags that the peer has not");
 }
 
@@ -78,6 +78,27 @@ impl Mirror {
                 self.arg(&text(&flag["name"])).get_short().map(|letter| format!("-{letter}"));
             assert_eq!(ours.into_iter().collect::<Vec<_>>(), letters, "{}", flag["name"]);
         }
+    }
+
+    /// Without flags, everything is as the peer has it: `value` is what a flag comes to, `expected`
+    /// what the recording says of it.
+    pub(crate) fn check_defaults(
+        &self,
+        value: impl Fn(&Self, &ArgMatches, &Value) -> Value,
+        expected: impl Fn(&Value) -> Value,
+    ) {
+        let matches = self.matches(&self.read(&[]));
+        for flag in &self.flags {
+            assert_eq!(value(self, &matches, flag), expected(flag), "{}", flag["name"]);
+        }
+    }
+
+    /// Choices, numbers of values and names are the peer's; ours stay apart from them.
+    pub(crate) fn check_grammar(&self, at_least: usize) {
+        self.check_choices();
+        self.check_arities();
+        self.check_own_names();
+        self.check_abbreviations(at_least);
     }
 
     pub(crate) fn check_choices(&self) {
@@ -149,6 +170,46 @@ impl Mirror {
             _ => listed(matches.get_many::<String>(id), is_list, |text| json!(text)),
         }
     }
+}
+
+/// A flag's default as the recording writes it.
+pub(crate) fn as_recorded(flag: &Value) -> Value {
+    flag["default"].clone()
+}
+
+/// A command line that the peer's parser was given, and what came of it.
+pub(crate) struct RecordedLine {
+    pub(crate) argv: Vec<String>,
+    pub(crate) recorded: Value,
+}
+
+impl RecordedLine {
+    pub(crate) fn all(peer: &str, name: &str) -> Vec<Self> {
+        let line = |recorded: &Value| {
+            let argv = serde_json::from_value(recorded["argv"].clone()).unwrap();
+            Self { argv, recorded: recorded.clone() }
+        };
+        recorded(peer, name).as_array().unwrap().iter().map(line).collect()
+    }
+
+    pub(crate) fn args(&self) -> impl Iterator<Item = OsString> {
+        self.argv.iter().map(Into::into)
+    }
+
+    pub(crate) fn shown(&self) -> String {
+        self.argv.join(" ")
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.recorded["exit"] == 0
+    }
+}
+
+/// What a line of `bench-serving` comes to, or what is said of it.
+pub(crate) fn sglang(line: &str) -> Result<Invocation, String> {
+    let args = line.split(' ').map(Into::into);
+    let read = bench_serving("bench-serving", args, &Environment::default());
+    read.map_err(|error| error.to_string())
 }
 
 /// A recording of the peer, in a folder of its own.

@@ -225,15 +225,8 @@ const RESULT_FILES: [&str; 8] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Environment, Invocation, sglang};
-
-    fn sglang(line: &str) -> Result<Invocation, String> {
-        let args = line.split(' ').map(Into::into);
-        crate::bench("bench-serving", args, &Environment::default(), |program, args, from| {
-            sglang::parse(program, args, from)
-        })
-        .map_err(|error| error.to_string())
-    }
+    use crate::Invocation;
+    use crate::mirror::sglang;
 
     fn search(line: &str) -> SloRuns {
         match sglang(line) {

@@ -285,16 +285,8 @@ bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-reque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{sglang, vllm};
-
-    fn sglang(line: &str) -> Result<Invocation, String> {
-        let args = line.split(' ').map(Into::into);
-        let environment = Environment::default();
-        bench("bench-serving", args, &environment, |program, args, environment| {
-            sglang::parse(program, args, environment)
-        })
-        .map_err(|error| error.to_string())
-    }
+    use crate::mirror::sglang;
+    use crate::vllm;
 
     fn runs(line: &str) -> SweepRuns {
         match sglang(line) {

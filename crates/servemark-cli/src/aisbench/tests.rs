@@ -10,7 +10,7 @@ use servemark_runner::WarmupSpec;
 use super::args::{AisbenchArgs, PEER};
 use super::{Reuse, Tasks};
 use crate::environment::{Environment, LocalTime};
-use crate::mirror::{Mirror, recorded};
+use crate::mirror::{Mirror, as_recorded, recorded};
 
 mod configs;
 
@@ -43,20 +43,12 @@ fn every_flag_of_the_peer_is_there_in_its_order() {
 
 #[test]
 fn defaults_and_types_are_the_peers() {
-    let mirror = mirror();
-    let matches = mirror.matches(&mirror.read(&[]));
-    for flag in &mirror.flags {
-        assert_eq!(value(&mirror, &matches, flag), flag["default"], "{}", flag["name"]);
-    }
+    mirror().check_defaults(value, as_recorded);
 }
 
 #[test]
 fn choices_arities_and_names_are_the_peers() {
-    let mirror = mirror();
-    mirror.check_choices();
-    mirror.check_arities();
-    mirror.check_own_names();
-    mirror.check_abbreviations(130);
+    mirror().check_grammar(130);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::args::SglangArgs;
 use super::names::{EXCLUSIVE, PEER};
-use crate::mirror::{Mirror, recorded};
+use crate::mirror::{Mirror, as_recorded, recorded};
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "flags.json").as_array().unwrap().clone();
@@ -21,35 +21,16 @@ fn every_flag_of_the_peer_is_there_in_its_order() {
 
 #[test]
 fn defaults_and_types_are_the_peers() {
-    let mirror = mirror();
-    let matches = mirror.matches(&mirror.read(&[]));
-    for flag in &mirror.flags {
-        assert_eq!(mirror.value(&matches, flag), flag["default"], "{}", flag["name"]);
-    }
+    mirror().check_defaults(Mirror::value, as_recorded);
 }
 
 #[test]
-fn choices_are_the_peers() {
-    mirror().check_choices();
-}
-
-#[test]
-fn each_takes_as_many_values_as_the_peers() {
-    mirror().check_arities();
+fn choices_arities_and_names_are_the_peers() {
+    mirror().check_grammar(500);
 }
 
 #[test]
 fn groups_are_the_peers() {
     let groups = recorded("sglang", "flag_groups.json");
     assert_eq!(json!(EXCLUSIVE), groups["mutually_exclusive"]);
-}
-
-#[test]
-fn our_flags_have_names_of_their_own() {
-    mirror().check_own_names();
-}
-
-#[test]
-fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
-    mirror().check_abbreviations(500);
 }

@@ -87,21 +87,6 @@ fn other_defaults_are_argued() {
 }
 
 #[test]
-fn choices_are_the_peers() {
-    mirror().check_choices();
-}
-
-#[test]
-fn each_takes_as_many_values_as_the_peers() {
-    mirror().check_arities();
-}
-
-#[test]
-fn our_flags_have_names_of_their_own() {
-    mirror().check_own_names();
-}
-
-#[test]
-fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
-    mirror().check_abbreviations(500);
+fn choices_arities_and_names_are_the_peers() {
+    mirror().check_grammar(500);
 }

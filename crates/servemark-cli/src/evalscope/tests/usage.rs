@@ -6,45 +6,25 @@ use servemark_core::JsonObject;
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::evalscope::parse;
-use crate::mirror::recorded;
+use crate::mirror::{RecordedLine, recorded};
 
-struct Line {
-    argv: Vec<String>,
-    recorded: Value,
+fn lines() -> Vec<RecordedLine> {
+    RecordedLine::all("evalscope", "usage.json")
 }
 
-impl Line {
-    fn all() -> Vec<Self> {
-        let line = |recorded: &Value| {
-            let argv = serde_json::from_value(recorded["argv"].clone()).unwrap();
-            Self { argv, recorded: recorded.clone() }
-        };
-        recorded("evalscope", "usage.json").as_array().unwrap().iter().map(line).collect()
-    }
-
-    fn shown(&self) -> String {
-        self.argv.join(" ")
-    }
-
-    fn is_read(&self) -> bool {
-        self.recorded["exit"] == 0
-    }
-
-    /// What the first run's result repeats of it.
-    fn echo(&self) -> Result<JsonObject, UsageError> {
-        let args = self.argv.iter().map(Into::into);
-        parse("evalscope perf", args, &Environment::default()).map(|runs| runs.first.plan.echo)
-    }
+/// What the first run's result repeats of a line.
+fn echo(line: &RecordedLine) -> Result<JsonObject, UsageError> {
+    parse("evalscope perf", line.args(), &Environment::default()).map(|runs| runs.first.plan.echo)
 }
 
 #[test]
 fn refusals_are_the_peers_word_for_word() {
-    for line in Line::all().iter().filter(|line| !line.is_read()) {
+    for line in lines().iter().filter(|line| !line.is_read()) {
         let theirs = line.recorded["message"].as_str().unwrap();
         if theirs.starts_with(BY_TYPE) {
             continue;
         }
-        let refusal = line.echo().unwrap_err();
+        let refusal = echo(line).unwrap_err();
         assert_eq!(refusal.exit_code(), 2);
         let ours = format!("evalscope perf: error: {}", refusal.cause().unwrap());
         let theirs = match theirs.strip_prefix("Value error, ") {
@@ -66,12 +46,12 @@ const BY_TYPE: &str = "Input should be";
 #[test]
 fn arguments_are_what_the_peer_makes_of_them() {
     let known: JsonObject = serde_json::from_value(recorded("evalscope", "defaults.json")).unwrap();
-    for line in Line::all().iter().filter(|line| line.is_read()) {
+    for line in lines().iter().filter(|line| line.is_read()) {
         let mut expected = known.clone();
         for (key, value) in line.recorded["changed"].as_object().unwrap() {
             expected.insert(key.clone(), value.clone());
         }
-        match line.echo() {
+        match echo(line) {
             Ok(echo) => {
                 let ours = Value::Object(comparable(echo));
                 let theirs = Value::Object(comparable(expected));

@@ -9,7 +9,7 @@ use servemark_engine::{CandleSpec, LoadFormat};
 use servemark_rng::RandomState;
 
 use super::*;
-use crate::mirror::{Mirror, recorded};
+use crate::mirror::{Mirror, as_recorded, recorded};
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "offline_flags.json").as_array().unwrap().clone();
@@ -22,10 +22,7 @@ fn the_flags_are_the_peers() {
     mirror.check_names();
     mirror.check_choices();
     mirror.check_arities();
-    let matches = mirror.matches(&mirror.read(&[]));
-    for flag in &mirror.flags {
-        assert_eq!(mirror.value(&matches, flag), flag["default"], "{}", flag["name"]);
-    }
+    mirror.check_defaults(Mirror::value, as_recorded);
 }
 
 #[test]

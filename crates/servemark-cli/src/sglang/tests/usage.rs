@@ -1,10 +1,8 @@
 //! Command lines that were given to the peer's parser: what it refused, and what it read.
 
-use serde_json::Value;
-
 use super::mirror;
 use crate::environment::Environment;
-use crate::mirror::recorded;
+use crate::mirror::RecordedLine;
 use crate::sglang::args::SglangArgs;
 use crate::sglang::parse;
 
@@ -27,65 +25,49 @@ const DIFFERENCES: [(&str, Option<&str>); 4] = [
     ),
 ];
 
-struct Line {
-    argv: Vec<String>,
-    recorded: Value,
+fn lines() -> Vec<RecordedLine> {
+    RecordedLine::all("sglang", "usage_errors.json")
 }
 
-impl Line {
-    fn all() -> Vec<Self> {
-        let line = |recorded: &Value| {
-            let argv = serde_json::from_value(recorded["argv"].clone()).unwrap();
-            Self { argv, recorded: recorded.clone() }
-        };
-        recorded("sglang", "usage_errors.json").as_array().unwrap().iter().map(line).collect()
-    }
+/// What the peer said of a line, without its name.
+fn refusal(line: &RecordedLine) -> Option<&str> {
+    let message = line.recorded["message"].as_str()?;
+    Some(message.strip_prefix("serving: error: ").unwrap())
+}
 
-    fn shown(&self) -> String {
-        self.argv.join(" ")
-    }
-
-    /// What the peer said, without its name.
-    fn refusal(&self) -> Option<&str> {
-        let message = self.recorded["message"].as_str()?;
-        Some(message.strip_prefix("serving: error: ").unwrap())
-    }
-
-    /// What we say.
-    fn ours(&self) -> Option<String> {
-        let args = self.argv.iter().map(Into::into);
-        let refusal = parse("serving", args, &Environment::default()).err()?;
-        assert_eq!(refusal.exit_code(), 2);
-        Some(refusal.cause().map_or_else(|| refusal.to_string(), ToString::to_string))
-    }
+/// What we say of it.
+fn ours(line: &RecordedLine) -> Option<String> {
+    let refusal = parse("serving", line.args(), &Environment::default()).err()?;
+    assert_eq!(refusal.exit_code(), 2);
+    Some(refusal.cause().map_or_else(|| refusal.to_string(), ToString::to_string))
 }
 
 /// What we are to say of a line: what the peer said, but for the differences.
-fn expected(line: &Line) -> Option<&str> {
+fn expected(line: &RecordedLine) -> Option<&str> {
     let difference = DIFFERENCES.iter().find(|(argv, _)| *argv == line.shown());
-    difference.map_or(line.refusal(), |(_, ours)| *ours)
+    difference.map_or(refusal(line), |(_, ours)| *ours)
 }
 
 #[test]
 fn refusals_are_the_peers_word_for_word() {
-    for line in Line::all() {
-        assert_eq!(line.ours().as_deref(), expected(&line), "{}", line.shown());
+    for line in lines() {
+        assert_eq!(ours(&line).as_deref(), expected(&line), "{}", line.shown());
     }
 }
 
 #[test]
 fn no_difference_is_stale() {
-    let lines = Line::all();
+    let lines = lines();
     for (argv, ours) in DIFFERENCES {
         let line = lines.iter().find(|line| line.shown() == argv).expect(argv);
-        assert_ne!(line.refusal(), ours);
+        assert_ne!(refusal(line), ours);
     }
 }
 
 #[test]
 fn values_are_read_as_the_peer_reads_them() {
     let mirror = mirror();
-    for line in Line::all().iter().filter(|line| line.recorded["exit"] == 0) {
+    for line in lines().iter().filter(|line| line.is_read()) {
         let given = mirror.read(&line.argv);
         given.typed::<SglangArgs>("serving").unwrap();
         let matches = mirror.matches(&given);
