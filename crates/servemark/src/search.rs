@@ -18,9 +18,8 @@ use crate::{PointRunner, Probe, RunContext, SweepRunError};
 
 /// The rounds of a search, each run when it is asked for.
 ///
-/// ```no_run
+/// ```
 /// # use servemark::plan::{BenchPlan, SloSearchSpec, SloSpec};
-/// # fn plan() -> BenchPlan { unimplemented!() }
 /// use std::path::Path;
 /// use std::sync::Arc;
 ///
@@ -29,8 +28,9 @@ use crate::{PointRunner, Probe, RunContext, SweepRunError};
 /// use servemark::report::GridFormat;
 /// use servemark::{RunContext, SloSearch};
 ///
+/// # fn find(plan: BenchPlan) -> Result<(), Box<dyn std::error::Error>> {
 /// let slo = SloSpec::new(Objective::list("ttft:p99<2s,tpot:p99<100ms")?);
-/// let spec = SloSearchSpec::new(plan(), "request_rate", slo)?;
+/// let spec = SloSearchSpec::new(plan, "request_rate", slo)?;
 /// let context = RunContext::new(Arc::new(NoProgress));
 /// let mut search = SloSearch::open(&spec, Some(Path::new("search")), &context)?;
 /// for round in &mut search {
@@ -39,7 +39,8 @@ use crate::{PointRunner, Probe, RunContext, SweepRunError};
 /// let answer = search.answer();
 /// println!("{answer}");
 /// answer.write(GridFormat::Html, &mut std::fs::File::create("search.html")?)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct SloSearch<P> {

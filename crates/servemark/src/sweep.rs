@@ -22,8 +22,7 @@ use crate::RunContext;
 
 /// The points of a sweep, each run when it is asked for.
 ///
-/// ```no_run
-/// # fn spec() -> servemark::plan::SweepSpec { unimplemented!() }
+/// ```
 /// use std::path::Path;
 /// use std::sync::Arc;
 ///
@@ -31,13 +30,15 @@ use crate::RunContext;
 /// use servemark::report::GridFormat;
 /// use servemark::{RunContext, Sweep, SweepOutcome};
 ///
+/// # fn run(spec: &servemark::plan::SweepSpec) -> Result<(), Box<dyn std::error::Error>> {
 /// let context = RunContext::new(Arc::new(NoProgress));
 /// let mut outcome = SweepOutcome::default();
-/// for done in Sweep::open(&spec(), Some(Path::new("sweep")), &context)? {
+/// for done in Sweep::open(spec, Some(Path::new("sweep")), &context)? {
 ///     outcome.add(done?.score());
 /// }
 /// outcome.write(GridFormat::Markdown, &mut std::io::stdout())?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct Sweep<'a> {

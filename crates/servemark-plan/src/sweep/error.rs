@@ -20,7 +20,7 @@ pub enum SweepError {
         knob: String,
     },
     /// A point's plan cannot run.
-    #[error("point {name}: {source}")]
+    #[error("point {name}")]
     Plan {
         /// The point.
         name: String,
@@ -50,7 +50,7 @@ pub enum SweepError {
         nearest: String,
     },
     /// Values that make no plan.
-    #[error("{settings} makes no plan: {source}")]
+    #[error("{settings} makes no plan")]
     Unreadable {
         /// The values.
         settings: String,

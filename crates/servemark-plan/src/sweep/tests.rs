@@ -1,3 +1,5 @@
+use std::error::Error;
+use std::iter;
 use std::time::Duration;
 
 use serde_json::json;
@@ -35,7 +37,18 @@ fn names(spec: &SweepSpec) -> Vec<String> {
 
 #[track_caller]
 fn refuses(sides: impl IntoIterator<Item = Side>, message: &str) {
-    assert_eq!(SweepSpec::grid(base(), sides).points(0).unwrap_err().to_string(), message);
+    assert_eq!(refusal(sides), message);
+}
+
+/// What is said of sides that make no sweep, with its causes.
+fn refusal(sides: impl IntoIterator<Item = Side>) -> String {
+    let error = SweepSpec::grid(base(), sides).points(0).unwrap_err();
+    let causes =
+        iter::successors(error.source(), |cause: &&(dyn Error + 'static)| (*cause).source());
+    iter::once(error.to_string())
+        .chain(causes.map(ToString::to_string))
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 #[test]
@@ -103,8 +116,7 @@ fn what_leads_nowhere_is_refused_with_what_is_near() {
 
 #[test]
 fn values_that_make_no_plan_are_refused() {
-    let message = |sides| SweepSpec::grid(base(), [sides]).points(0).unwrap_err().to_string();
-    let none = message(side("max_concurrency", &[json!(0)]));
+    let none = refusal([side("max_concurrency", &[json!(0)])]);
     assert!(none.starts_with("max_concurrency=0 makes no plan: invalid value"), "{none}");
     refuses(
         [side("request_rate", &[json!("fast")])],
