@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CandleSpec {
-    /// The folder of a model: `config.json` and its weights. A small one is made up where none is
-    /// given, for the tokenizer that comes with the simulator.
+    /// The folder of a model: `config.json` and its weights. In a plan it may be a name on the hub.
+    /// A small model is made up where none is given, for the tokenizer that comes with the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
     /// Whose weights it computes with.

@@ -22,7 +22,7 @@ impl RepoCache {
     pub(crate) fn new(cache: &Path, wanted: &Wanted) -> Self {
         let kind = match wanted.kind {
             Kind::Dataset => "datasets",
-            Kind::Model => "models",
+            Kind::Model(_) => "models",
         };
         let name = format!("{kind}--{}", wanted.name.replace('/', "--"));
         Self { root: cache.join(&name), locks: cache.join(".locks").join(name) }

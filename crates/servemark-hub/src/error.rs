@@ -91,11 +91,13 @@ pub enum HubError {
         /// What to do.
         cure: &'static str,
     },
-    /// There is no tokenizer among its files.
-    #[error("{what} has no tokenizer among its files; {cure}")]
-    NoTokenizer {
+    /// A model's files are not what was wanted.
+    #[error("{what} has no {part} among its files; {cure}")]
+    NoModelPart {
         /// The model.
         what: String,
+        /// What was wanted of it.
+        part: &'static str,
         /// What to do.
         cure: &'static str,
     },

@@ -16,7 +16,7 @@ use crate::settings::{ModelScopeSettings, Token};
 use crate::table::Table;
 use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
-use crate::{DatasetSource, HubError, HubSettings};
+use crate::{DatasetSource, HubError, HubSettings, ModelPart};
 
 /// Turns names into files. Dropping one of its futures leaves what was downloaded so far, and the
 /// next try continues there.
@@ -30,7 +30,7 @@ pub struct Hub<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// The file, or the folder of a tokenizer or of a table.
+    /// The file, or the folder of a model or of a table.
     pub path: PathBuf,
     /// Why it may not be the newest: the hub could not be asked.
     pub stale: Option<HubError>,
@@ -46,11 +46,11 @@ impl<'a> Hub<'a> {
         Self { settings, clock, progress }
     }
 
-    /// The folder with the tokenizer of the model `owner/name`.
-    pub async fn tokenizer(&self, model: &str) -> Result<Found, HubError> {
+    /// The folder with this part of the model `owner/name`.
+    pub async fn model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
         match &self.settings.modelscope {
-            Some(settings) => self.modelscope_tokenizer(settings, model).await,
-            None => self.hub_tokenizer(model).await,
+            Some(settings) => self.modelscope_model(settings, name, part).await,
+            None => self.hub_model(name, part).await,
         }
     }
 
@@ -87,23 +87,24 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_table(table)).await
     }
 
-    async fn hub_tokenizer(&self, model: &str) -> Result<Found, HubError> {
-        let wanted = self.wanted(Kind::Model, model);
+    async fn hub_model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
+        let wanted = self.wanted(Kind::Model(part), name);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
-        let newest = Box::pin(repository.tokenizer());
-        self.newest_or_cached(&wanted, newest, || repository.cached_tokenizer()).await
+        let newest = Box::pin(repository.model(part));
+        self.newest_or_cached(&wanted, newest, || repository.cached_model(part)).await
     }
 
-    async fn modelscope_tokenizer(
+    async fn modelscope_model(
         &self,
         settings: &ModelScopeSettings,
-        model: &str,
+        name: &str,
+        part: ModelPart,
     ) -> Result<Found, HubError> {
         let wanted = Wanted {
-            kind: Kind::Model,
-            name: model.to_owned(),
+            kind: Kind::Model(part),
+            name: name.to_owned(),
             cache: settings.cache.clone(),
             token: "set MODELSCOPE_API_TOKEN",
         };
@@ -111,8 +112,8 @@ impl<'a> Hub<'a> {
         let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
         let progress = self.progress;
         let model = modelscope::Model { web: &web, settings, wanted: &wanted, progress };
-        let newest = Box::pin(model.tokenizer());
-        self.newest_or_cached(&wanted, newest, || model.cached()).await
+        let newest = Box::pin(model.files(part));
+        self.newest_or_cached(&wanted, newest, || model.cached(part)).await
     }
 
     async fn hub_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {

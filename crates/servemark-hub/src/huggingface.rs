@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use servemark_core::Progress;
 
-use crate::HubError;
 use crate::cache::{RepoCache, checked};
 use crate::download::Download;
 use crate::table::Table;
-use crate::tokenizer_files;
 use crate::url::escape;
 use crate::wanted::{Kind, Wanted};
 use crate::web::{Reply, Web};
+use crate::{HubError, ModelPart};
 
 /// One repository, at the head of its main branch.
 pub(crate) struct Repository<'a> {
@@ -45,16 +44,16 @@ struct Metadata {
 }
 
 impl Repository<'_> {
-    /// The model's tokenizer, as a folder.
-    pub(crate) async fn tokenizer(&self) -> Result<PathBuf, HubError> {
+    /// Of a model what is wanted, as a folder.
+    pub(crate) async fn model(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let url = format!("{}/api/models/{}/revision/{MAIN}", self.endpoint, self.wanted.name);
         let listing: Listing = self.web.json(self.wanted, &url).await?;
         let commit = checked(&listing.sha, &url)?;
         let files: Vec<&str> =
             listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
-        let files = tokenizer_files::wanted(&files);
+        let files = part.of(&files);
         if files.is_empty() {
-            return Err(self.wanted.no_tokenizer());
+            return Err(self.wanted.no_model(part));
         }
         for file in files {
             self.file(&commit, file).await?;
@@ -107,9 +106,9 @@ impl Repository<'_> {
         table.cached(&self.cache.newest(TABLES)?)
     }
 
-    /// The tokenizer as anybody downloaded it last.
-    pub(crate) fn cached_tokenizer(&self) -> Option<PathBuf> {
-        self.cache.newest(MAIN).filter(|folder| tokenizer_files::is_tokenizer(folder))
+    /// The same as anybody downloaded it last.
+    pub(crate) fn cached_model(&self, part: ModelPart) -> Option<PathBuf> {
+        self.cache.newest(MAIN).filter(|folder| part.is_in(folder))
     }
 
     /// A file as anybody downloaded it last.
@@ -141,7 +140,7 @@ impl Repository<'_> {
     fn url(&self, revision: &str, file: &str) -> String {
         let prefix = match self.wanted.kind {
             Kind::Dataset => "datasets/",
-            Kind::Model => "",
+            Kind::Model(_) => "",
         };
         let Wanted { name, .. } = self.wanted;
         format!("{}/{prefix}{name}/resolve/{revision}/{}", self.endpoint, escape(file))

@@ -1,21 +1,21 @@
-//! Models' tokenizers and data sets by name: downloaded once, then files.
+//! Models, their tokenizers and data sets by name: downloaded once, then files.
 //!
 //! [`Hub`] turns a name into the path of a file, or of a folder, on this machine. Its cache is the
 //! one of the hub's Python tools: what they downloaded is found, and what is downloaded here they
 //! find. Downloads continue where they were cut, are checked against the hub's checksum, and two
 //! processes never write the same file.
 //!
-//! It knows no tokenizer and no data set, only which files they are, and speaks HTTP through
+//! It knows no model and no data set, only which files they are, and speaks HTTP through
 //! [`servemark_client`]. It reads no environment: [`HubSettings`] are told.
 //!
 //! ```no_run
 //! use servemark_core::{MonotonicClock, NoProgress};
-//! use servemark_hub::{DatasetSource, Hub, HubSettings};
+//! use servemark_hub::{DatasetSource, Hub, HubSettings, ModelPart};
 //!
 //! # async fn example() -> Result<(), servemark_hub::HubError> {
 //! let settings = HubSettings::from_variables(|name| (name == "HOME").then(|| "/home/me".into()));
 //! let hub = Hub::new(&settings, MonotonicClock::start(), &NoProgress);
-//! let folder = hub.tokenizer("Qwen/Qwen2.5-7B-Instruct").await?.path;
+//! let folder = hub.model("Qwen/Qwen2.5-7B-Instruct", ModelPart::Tokenizer).await?.path;
 //! if let Some(source) = DatasetSource::of("sharegpt") {
 //!     let file = hub.dataset(&source).await?.path;
 //! }
@@ -29,6 +29,7 @@ mod download;
 mod error;
 mod hub;
 mod huggingface;
+mod model_part;
 mod modelscope;
 mod settings;
 mod sources;
@@ -40,5 +41,6 @@ mod web;
 
 pub use error::HubError;
 pub use hub::{Found, Hub};
+pub use model_part::ModelPart;
 pub use settings::HubSettings;
 pub use sources::DatasetSource;

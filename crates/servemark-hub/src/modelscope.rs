@@ -6,13 +6,12 @@ use serde::Deserialize;
 use servemark_client::{ClientError, Credentials};
 use servemark_core::Progress;
 
-use crate::HubError;
 use crate::download::Download;
 use crate::settings::ModelScopeSettings;
-use crate::tokenizer_files;
 use crate::url::escape;
 use crate::wanted::Wanted;
 use crate::web::Web;
+use crate::{HubError, ModelPart};
 
 /// One model, at the head of its default branch.
 pub(crate) struct Model<'a> {
@@ -45,15 +44,15 @@ struct Entry {
 }
 
 impl Model<'_> {
-    /// The model's tokenizer, as a folder.
-    pub(crate) async fn tokenizer(&self) -> Result<PathBuf, HubError> {
+    /// Of the model what is wanted, as a folder.
+    pub(crate) async fn files(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let url = self.url(&format!("/files?Revision={BRANCH}&Recursive=True"));
         let answer: Answer = self.web.json(self.wanted, &url).await?;
         let files = answer.data.files;
         let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        let names = tokenizer_files::wanted(&names);
+        let names = part.of(&names);
         if names.is_empty() {
-            return Err(self.wanted.no_tokenizer());
+            return Err(self.wanted.no_model(part));
         }
         for file in files.iter().filter(|file| names.contains(&file.path.as_str())) {
             self.file(file).await?;
@@ -61,13 +60,13 @@ impl Model<'_> {
         Ok(self.snapshot())
     }
 
-    /// The tokenizer as anybody downloaded it last, with this or an older layout of the cache.
-    pub(crate) fn cached(&self) -> Option<PathBuf> {
+    /// The same as anybody downloaded it last, with this or an older layout of the cache.
+    pub(crate) fn cached(&self, part: ModelPart) -> Option<PathBuf> {
         let older = self.wanted.name.replace('.', "___");
         let models = [self.settings.cache.join("models"), self.settings.cache.join("hub/models")];
         let older = models.map(|models| models.join(&older));
         let mut folders = [self.snapshot()].into_iter().chain(older);
-        folders.find(|folder| tokenizer_files::is_tokenizer(folder))
+        folders.find(|folder| part.is_in(folder))
     }
 
     /// A file is downloaded unless the same is there already.

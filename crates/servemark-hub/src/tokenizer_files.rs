@@ -1,16 +1,5 @@
 //! Which of a model's files make its tokenizer.
 
-use std::fs;
-use std::path::Path;
-
-/// Whether a folder holds a whole tokenizer.
-pub(crate) fn is_tokenizer(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: Vec<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.iter().any(|name| is_vocabulary(name))
-}
-
 /// The files that are wanted of a model, weights excluded. Nothing if there is no tokenizer.
 pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
     let is_whole = files.contains(&WHOLE);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use servemark_client::ClientError;
 
-use crate::HubError;
+use crate::{HubError, ModelPart};
 
 /// What is asked for. Every error names it.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Dataset,
-    Model,
+    Model(ModelPart),
 }
 
 impl Wanted {
@@ -57,8 +57,8 @@ impl Wanted {
         }
     }
 
-    pub(crate) fn no_tokenizer(&self) -> HubError {
-        HubError::NoTokenizer { what: self.to_string(), cure: self.cure() }
+    pub(crate) fn no_model(&self, part: ModelPart) -> HubError {
+        HubError::NoModelPart { what: self.to_string(), part: part.name(), cure: self.cure() }
     }
 
     /// A part that it does not have.
@@ -69,7 +69,7 @@ impl Wanted {
     fn cure(&self) -> &'static str {
         match self.kind {
             Kind::Dataset => "give its file (--dataset-path FILE)",
-            Kind::Model => "give a folder that holds the tokenizer (--tokenizer DIR)",
+            Kind::Model(part) => part.cure(),
         }
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Dataset => write!(f, "the data set {}", self.name),
-            Kind::Model => write!(f, "the model {}", self.name),
+            Kind::Model(_) => write!(f, "the model {}", self.name),
         }
     }
 }

@@ -34,4 +34,4 @@ mod vision;
 
 pub use chat_template::{ChatTemplate, Conversation};
 pub use hf::HfTokenizer;
-pub use spec::TokenizerSpec;
+pub use spec::{TokenizerSpec, hub_name};

@@ -28,8 +28,7 @@ impl TokenizerSpec {
 
     /// The name of a model on a hub, if the source is no path of this machine and reads like one.
     pub fn hub_name(&self) -> Option<&str> {
-        let is_name = is_hub_name(&self.source) && !Path::new(&self.source).exists();
-        is_name.then_some(&self.source)
+        hub_name(&self.source)
     }
 
     /// The tokenizer in Mistral's own layout, `tekken.json`, of the same folder.
@@ -58,6 +57,12 @@ impl TokenizerSpec {
             None => Ok(path),
         }
     }
+}
+
+/// A source as a name on a hub, `name` or `owner/name`, unless it is something on this machine or
+/// reads like a path.
+pub fn hub_name(source: &str) -> Option<&str> {
+    (is_hub_name(source) && !Path::new(source).exists()).then_some(source)
 }
 
 /// Whether a source reads like a name on a hub, `name` or `owner/name`, and not like a path.

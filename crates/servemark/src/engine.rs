@@ -95,7 +95,9 @@ async fn load_engine(
     clock: MonotonicClock,
 ) -> Result<Engine, ExecuteError> {
     context.tell(&News::LoadingEngine { name: spec.engine.name() });
-    let engine = Engine::start(spec, clock).await?;
+    let mut spec = spec.clone();
+    spec.engine = files::of_engine(&spec.engine, context, clock).await?;
+    let engine = Engine::start(&spec, clock).await?;
     context.tell(&News::EngineLoaded { facts: engine.facts() });
     Ok(engine)
 }

@@ -2,9 +2,13 @@
 
 use servemark_core::{DatasetError, MonotonicClock};
 use servemark_datasets::{DatasetSpec, VllmData, VllmHubSpec, VllmSpec};
-use servemark_hub::{DatasetSource, Found, Hub};
+#[cfg(feature = "engine")]
+use servemark_engine::{CandleSpec, EngineSpec, LoadFormat};
+use servemark_hub::{DatasetSource, Found, Hub, ModelPart};
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::TokenizerSpec;
+#[cfg(feature = "engine")]
+use servemark_tokenizer::hub_name;
 
 use crate::audience::News;
 use crate::discover::TokenizerSource;
@@ -56,7 +60,30 @@ pub(crate) async fn local(
 ) -> Result<TokenizerSpec, ExecuteError> {
     let Some(name) = spec.hub_name() else { return Ok(spec.clone()) };
     context.tell(&News::LookingUp { what: &format!("the tokenizer of {name}") });
-    Ok(TokenizerSpec::new(settled(context, hub.tokenizer(name).await?)))
+    Ok(TokenizerSpec::new(settled(context, hub.model(name, ModelPart::Tokenizer).await?)))
+}
+
+/// The engine with a folder in place of its model's name.
+#[cfg(feature = "engine")]
+pub(crate) async fn of_engine(
+    engine: &EngineSpec,
+    context: &RunContext,
+    clock: MonotonicClock,
+) -> Result<EngineSpec, ExecuteError> {
+    let mut engine = engine.clone();
+    if let EngineSpec::Candle(CandleSpec { model: Some(model), load_format, .. }) = &mut engine
+        && let Some(name) = hub_name(&model.to_string_lossy())
+    {
+        let part = match load_format {
+            LoadFormat::Auto => ModelPart::Weights,
+            LoadFormat::Dummy => ModelPart::Shape,
+        };
+        context.tell(&News::LookingUp { what: &format!("the model {name}") });
+        let hub = Hub::new(&context.hub, clock, context.audience.as_ref());
+        let found = hub.model(name, part).await?;
+        *model = settled(context, found).into();
+    }
+    Ok(engine)
 }
 
 async fn fill(

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
+use servemark_testkit::{HubFile, StandInHub};
 use tempfile::TempDir;
 
 /// A folder to run in, and what is found there afterwards.
@@ -50,13 +52,8 @@ impl Bench {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// A tokenizer of so many words, which are their own ids.
     fn write_tokenizer(&self, file: &str, words: usize) {
-        let vocabulary: Map<String, Value> =
-            (0..words).map(|id| (format!("w{id}"), id.into())).collect();
-        let model = json!({"type": "WordLevel", "vocab": vocabulary, "unk_token": "w0"});
-        let tokenizer = json!({"model": model, "pre_tokenizer": {"type": "WhitespaceSplit"}});
-        fs::write(self.folder.path().join(file), tokenizer.to_string()).unwrap();
+        fs::write(self.folder.path().join(file), tokenizer(words)).unwrap();
     }
 
     fn pid_file(&self) -> PathBuf {
@@ -68,6 +65,14 @@ impl Bench {
         let pid = fs::read_to_string(self.pid_file()).unwrap();
         Path::new("/proc").join(pid.trim()).exists()
     }
+}
+
+/// A tokenizer of so many words, which are their own ids.
+fn tokenizer(words: usize) -> String {
+    let vocabulary: Map<String, Value> =
+        (0..words).map(|id| (format!("w{id}"), id.into())).collect();
+    let model = json!({"type": "WordLevel", "vocab": vocabulary, "unk_token": "w0"});
+    json!({"model": model, "pre_tokenizer": {"type": "WhitespaceSplit"}}).to_string()
 }
 
 fn fixtures() -> PathBuf {
@@ -133,6 +138,28 @@ fn the_engine_in_this_program_computes_with_real_weights() {
     let engine = &bench.lines("run.jsonl")[0]["header"]["engine"];
     assert_eq!((&engine["name"], &engine["weights"]), (&json!("candle"), &json!("real")));
     assert_eq!(engine["batch_policy"], "continuous, 2 requests and 2048 tokens at once");
+}
+
+#[test]
+fn a_model_is_had_from_the_hub_by_its_name() {
+    let bench = Bench::new();
+    let file = |name| fs::read(fixtures().join("engines/models/llama").join(name)).unwrap();
+    let hub = StandInHub::start()
+        .with("models/org/tiny/config.json", HubFile::small(file("config.json")))
+        .with("models/org/tiny/model.safetensors", HubFile::big(file("model.safetensors")))
+        .with("models/org/tiny/tokenizer.json", HubFile::small(tokenizer(96)));
+    let mut command = bench.program();
+    command.env("HF_ENDPOINT", hub.url()).env("HF_HOME", bench.folder.path());
+    command.args(["--engine", "candle", "--model-path", "org/tiny", "--num-prompts", "2"]);
+    command.args(["--random-output-len", "5", "--run-log", "run.jsonl", "--skip-warmup"]);
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("Looking up the model org/tiny on the hub."), "{said}");
+    let header = &bench.lines("run.jsonl")[0]["header"];
+    assert_eq!(header["engine"]["weights"], "real");
+    let asked: HashSet<String> = hub.take_seen().into_iter().map(|seen| seen.route).collect();
+    assert!(asked.iter().any(|route| route.ends_with("/model.safetensors")), "{asked:?}");
 }
 
 #[test]

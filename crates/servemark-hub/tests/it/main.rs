@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use servemark_core::{MonotonicClock, NoProgress, Progress};
-use servemark_hub::{DatasetSource, Found, Hub, HubError, HubSettings};
+use servemark_hub::{DatasetSource, Found, Hub, HubError, HubSettings, ModelPart};
 use servemark_testkit::StandInHub;
 use tempfile::TempDir;
 
@@ -47,12 +47,18 @@ impl User {
         self.tokenizer_before(model, &NoProgress).await
     }
 
+    async fn model(&self, model: &str, part: ModelPart) -> Result<Found, HubError> {
+        Hub::new(&self.settings(), MonotonicClock::start(), &NoProgress).model(model, part).await
+    }
+
     async fn tokenizer_before(
         &self,
         model: &str,
         progress: &dyn Progress,
     ) -> Result<Found, HubError> {
-        Hub::new(&self.settings(), MonotonicClock::start(), progress).tokenizer(model).await
+        Hub::new(&self.settings(), MonotonicClock::start(), progress)
+            .model(model, ModelPart::Tokenizer)
+            .await
     }
 
     async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {

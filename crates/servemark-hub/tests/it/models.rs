@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use servemark_hub::ModelPart;
 use servemark_testkit::{COMMIT, HubFile, StandInHub};
 
 use crate::{Told, User, contents, write};
@@ -108,4 +109,35 @@ async fn the_token_may_be_in_its_file() {
     let user = User::of(&hub);
     write(&user.path(".cache/huggingface/token"), "hf_filed\n");
     user.tokenizer(MODEL).await.unwrap();
+}
+
+#[tokio::test]
+async fn weights_are_downloaded_when_they_are_wanted() {
+    let hub = hub().with("models/org/tiny-7B/config.json", HubFile::small("{\"shape\": 1}"));
+    let user = User::of(&hub);
+    let shape = user.model(MODEL, ModelPart::Shape).await.unwrap().path;
+    assert_eq!(contents(&shape.join("config.json")), "{\"shape\": 1}");
+    assert_eq!(fs::read_dir(&shape).unwrap().count(), 1);
+    let whole = user.model(MODEL, ModelPart::Weights).await.unwrap().path;
+    assert_eq!(contents(&whole.join("model.safetensors")), "weights");
+    assert_eq!(fs::read_dir(&whole).unwrap().count(), 2);
+}
+
+/// A copy that lacks a file which its index names is not taken for the model.
+#[tokio::test]
+async fn a_copy_with_half_of_the_weights_is_none() {
+    let mut user = User::of(&hub());
+    user.set("HF_HUB_OFFLINE", "1");
+    write(&user.cached("models--org--tiny-7B/refs/main"), "0123abcd");
+    let write = |file: &str, text: &str| {
+        write(&user.cached("models--org--tiny-7B/snapshots/0123abcd").join(file), text);
+    };
+    write("config.json", "{}");
+    let index = r#"{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}"#;
+    write("model.safetensors.index.json", index);
+    write("model-1.safetensors", "a");
+    let error = user.model(MODEL, ModelPart::Weights).await.unwrap_err().to_string();
+    assert!(error.contains("(--model-path DIR)"), "{error}");
+    write("model-2.safetensors", "b");
+    assert!(user.model(MODEL, ModelPart::Weights).await.is_ok());
 }

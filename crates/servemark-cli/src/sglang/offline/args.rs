@@ -169,12 +169,12 @@ What is none of these flags is an argument of the engine and is passed on to it 
 (--load-format dummy --dtype float32 ...). SGLang's flags may be abbreviated as Python allows it; \
 ours are written in full.
 
-The engine candle computes models of Llama, Mistral, Qwen2 and Qwen3 on the CPU; without --model-path \
-it makes a small one up, with random weights. Of an engine's arguments it knows --load-format auto or \
-dummy, --max-running-requests N (32), --chunked-prefill-size TOKENS that are read in one step (2048), \
-and --random-seed N (0). What the command line leaves open is chosen for a short run: 128 \
-random prompts of 64 to 128 tokens, 32 to 64 tokens of output, and servemark_candle.jsonl as the file \
-of results.
+The engine candle computes models of Llama, Mistral, Qwen2 and Qwen3 on the CPU, from a folder or by \
+their name on the hub; without --model-path it makes a small one up, with random weights. Of an \
+engine's arguments it knows --load-format auto or dummy, --max-running-requests N (32), \
+--chunked-prefill-size TOKENS that are read in one step (2048), and --random-seed N (0). What the \
+command line leaves open is chosen for a short run: 128 random prompts of 64 to 128 tokens, 32 to 64 \
+tokens of output, and servemark_candle.jsonl as the file of results.
 
 Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The engine's process has \
 the whole environment.

@@ -2,10 +2,12 @@
 //! looking at.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory, Parser};
 use servemark_engine::{CandleSpec, LoadFormat};
+use servemark_tokenizer::hub_name;
 
 use super::args::{OfflineArgs, TargetArgs};
 use crate::argparse::Given;
@@ -86,7 +88,8 @@ impl CandleArgs {
     fn spec(&self, target: &TargetArgs) -> Result<CandleSpec, CliError> {
         let mut spec = CandleSpec::default();
         spec.model = target.model_name().map(Into::into);
-        if spec.model.as_deref().is_some_and(|model| !model.is_dir()) {
+        let is_model = |path: &str| Path::new(path).is_dir() || hub_name(path).is_some();
+        if target.model_name().is_some_and(|model| !is_model(model)) {
             return Err(CliError::setting("--model-path", NO_FOLDER));
         }
         spec.load_format = match self.load_format.as_deref() {
@@ -114,8 +117,8 @@ const PEER: [&str; 4] =
 const KNOWN: &str = "candle takes --load-format, --max-running-requests, --chunked-prefill-size and \
                      --random-seed; --engine sglang and vllm take their own";
 
-const NO_FOLDER: &str = "must be a folder with a config.json and safetensors files: the engine \
-                         candle downloads nothing, and --engine sglang and vllm do";
+const NO_FOLDER: &str = "must be a folder with a config.json and safetensors files, or a model's \
+                         name on the hub";
 
 const MADE_UP: &str = "no model is named, so a small one is made up: its weights are random, its \
                        times are real and its words are not";

@@ -110,7 +110,7 @@ fn what_cannot_be_done_is_refused_by_its_name() {
     check(&["--load-format", "gguf"], "argument --load-format: invalid choice: 'gguf'");
     check(&["--load-format", "auto"], "--load-format auto needs a --model-path");
     check(&["--max-running-requests", "0"], "argument --max-running-requests: ");
-    check(&["--engine", "candle", "--model-path", "no/such"], "--model-path must be a folder");
+    check(&["--engine", "candle", "--model-path", "./no/such"], "--model-path must be a folder");
     check(&["--engine", "candle", "--return-logprob"], "--return-logprob has no effect");
     check(&["--backend", "runtime"], "--backend runtime is not built yet");
     check(&["--backend", "x"], "Please set backend to either");

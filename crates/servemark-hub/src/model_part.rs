@@ -1,0 +1,124 @@
+//! Which of a model's files are wanted.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::tokenizer_files;
+
+/// What is wanted of a model.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ModelPart {
+    /// Its tokenizer.
+    Tokenizer,
+    /// Its shape alone, for weights that are made up.
+    Shape,
+    /// Its shape and its weights, in safetensors.
+    Weights,
+}
+
+impl ModelPart {
+    /// The files of it. Nothing if they are not all there.
+    pub(crate) fn of<'a>(self, files: &[&'a str]) -> Vec<&'a str> {
+        match self {
+            Self::Tokenizer => tokenizer_files::wanted(files),
+            _ if !files.contains(&SHAPE) => Vec::new(),
+            Self::Shape => vec![SHAPE],
+            Self::Weights => with_weights(files),
+        }
+    }
+
+    /// Whether a folder holds all of it.
+    pub(crate) fn is_in(self, folder: &Path) -> bool {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        !self.of(&names).is_empty() && (self != Self::Weights || is_whole(folder))
+    }
+
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tokenizer => "tokenizer",
+            Self::Shape => "config.json",
+            Self::Weights => "config.json with safetensors",
+        }
+    }
+
+    /// What its user can do who cannot have it.
+    pub(crate) fn cure(self) -> &'static str {
+        match self {
+            Self::Tokenizer => "give a folder that holds the tokenizer (--tokenizer DIR)",
+            Self::Shape | Self::Weights => "give a folder that holds the model (--model-path DIR)",
+        }
+    }
+}
+
+/// Some models come twice, in the layout of their maker too. One is enough.
+fn with_weights<'a>(files: &[&'a str]) -> Vec<&'a str> {
+    let is_weight = |file: &&str| file.ends_with(".safetensors") && !file.contains('/');
+    let all: Vec<&str> = files.iter().copied().filter(is_weight).collect();
+    let usual = |file: &&str| file.starts_with("model");
+    let is_usual = all.iter().any(usual);
+    let weights: Vec<&str> = all.into_iter().filter(|file| !is_usual || usual(file)).collect();
+    if weights.is_empty() {
+        return weights;
+    }
+    let others = files.iter().copied().filter(|file| [SHAPE, INDEX].contains(file));
+    others.chain(weights).collect()
+}
+
+/// Whether every file is there that an index names.
+fn is_whole(folder: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(folder.join(INDEX)) else { return true };
+    let index: Option<Index> = serde_json::from_str(&text).ok();
+    index.is_some_and(|index| index.weight_map.values().all(|file| folder.join(file).is_file()))
+}
+
+/// Which file has which tensor.
+#[derive(Deserialize)]
+struct Index {
+    weight_map: HashMap<String, String>,
+}
+
+const SHAPE: &str = "config.json";
+const INDEX: &str = "model.safetensors.index.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn takes(part: ModelPart, files: &[&str], expected: &[&str]) {
+        assert_eq!(part.of(files), expected);
+    }
+
+    #[test]
+    fn weights_come_with_their_shape_and_once() {
+        let files = [
+            "config.json",
+            "consolidated.safetensors",
+            "model-00001-of-00002.safetensors",
+            "model-00002-of-00002.safetensors",
+            "model.safetensors.index.json",
+            "onnx/model.safetensors",
+            "pytorch_model.bin",
+            "tokenizer.json",
+        ];
+        takes(ModelPart::Weights, &files, &[files[0], files[4], files[2], files[3]]);
+        takes(ModelPart::Weights, &files[..2], &files[..2]);
+        takes(ModelPart::Shape, &files, &files[..1]);
+        takes(ModelPart::Tokenizer, &files, &[files[0], files[7]]);
+    }
+
+    #[test]
+    fn half_a_model_is_none() {
+        takes(ModelPart::Weights, &["config.json", "pytorch_model.bin"], &[]);
+        takes(ModelPart::Weights, &["model.safetensors"], &[]);
+        takes(ModelPart::Shape, &["model.safetensors"], &[]);
+    }
+}
