@@ -78,15 +78,11 @@ async fn run(
     let nothing_is_done = !closing.records.iter().any(RequestRecord::is_success);
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
     match lost {
-        Some(why) if nothing_is_done => Err(ExecuteError::EngineLost { why }),
-        _ => Ok(Run {
-            log,
-            audit,
-            run_log: plan.output.run_log.clone(),
-            run_log_error,
-            lost_shards: 0,
-        }),
+        Some(why) if nothing_is_done => return Err(ExecuteError::EngineLost { why }),
+        Some(why) => context.tell(&News::EngineLost { why: &why }),
+        None => {}
     }
+    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards: 0 })
 }
 
 async fn load_engine(
@@ -252,9 +248,7 @@ impl Stage<'_> {
         footer.interrupted =
             self.context.stop.signal().is(Stop::Drain) || footer.engine_ended.is_some();
         footer.client = Some(measured.cost);
-        if let Some(why) = &footer.engine_ended {
-            self.context.tell(&News::EngineLost { why });
-        } else if !self.is_hurried() {
+        if footer.engine_ended.is_none() && !self.is_hurried() {
             footer.server_info = info(self.engine).await;
         }
         footer

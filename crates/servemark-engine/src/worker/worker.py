@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import ctypes
 import json
+import multiprocessing.connection
 import os
 import queue
 import select
@@ -85,12 +86,15 @@ def reap(worker):
 
 def kill_all(worker, status):
     """Kills whatever is left. Whoever loses a parent becomes a child of this process."""
-    patience = time.monotonic() + 8
-    while time.monotonic() < patience:
+    began = time.monotonic()
+    while time.monotonic() < began + 8:
         left = descendants(os.getpid())
         if not left:
             break
+        is_early = time.monotonic() < began + 2
         for child in left:
+            if is_early and is_cleaner(child):
+                continue
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(child, signal.SIGKILL)
         time.sleep(0.01)
@@ -98,6 +102,15 @@ def kill_all(worker, status):
         # One that had to be killed did not end by itself.
         status = status if ended is None else status
     return status
+
+
+def is_cleaner(process):
+    """Whether it is Python's own, which removes the shared memory of those that cannot any more,
+    and ends when it is the last."""
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{process}/cmdline", "rb") as file:
+            return b"multiprocessing.resource_tracker" in file.read()
+    return False
 
 
 def descendants(root):
@@ -185,10 +198,36 @@ def work():
         traceback.print_exc()
         voice.say("refused", why=why(error))
         sys.exit(1)
+    vigil = Vigil()
     try:
         serve(engine, inbox, voice)
     finally:
+        vigil.end()
         engine.shut_down()
+
+
+class Vigil:
+    """Ends the worker when a process of its engine ends: of that not every engine tells those who
+    wait for its answers."""
+
+    def __init__(self):
+        self.is_over = False
+        children = {child.sentinel: child for child in multiprocessing.active_children()}
+        threading.Thread(target=self.keep, args=(children,), daemon=True).start()
+
+    def keep(self, children):
+        while children:
+            for sentinel in multiprocessing.connection.wait(children):
+                child = children.pop(sentinel)
+                # Its pipe is closed a moment before it has ended.
+                child.join(1)
+                if child.exitcode != 0 and not self.is_over:
+                    end = f"ended with {child.exitcode}"
+                    print(f"the engine's process {child.name} {end}", file=sys.stderr, flush=True)
+                    os._exit(1)
+
+    def end(self):
+        self.is_over = True
 
 
 def serve(engine, inbox, voice):
@@ -211,8 +250,16 @@ def control(engine, voice, order):
         # What an engine says of itself may hold anything.
         voice.say("told", value=json.loads(json.dumps(value, default=str)))
     except Exception as error:
-        traceback.print_exc()
+        lament(engine, error)
         voice.say("refused", why=why(error))
+
+
+def lament(engine, error):
+    """Prints what went wrong. If that was the engine's end it is the worker's, too: all that was
+    asked of it is lost, and the supervisor tells how."""
+    traceback.print_exc()
+    if engine.is_dead(error):
+        os._exit(1)
 
 
 def generate(engine, voice, requests):
@@ -222,8 +269,8 @@ def generate(engine, voice, requests):
     try:
         answers = engine.generate(requests)
     except Exception as error:
-        traceback.print_exc()
         voice.say("taken", at=began, ids=ids)
+        lament(engine, error)
         voice.say("failed", ids=ids, why=why(error))
         return
     ended = time.monotonic_ns()
@@ -284,8 +331,8 @@ async def answer(engine, voice, request):
         voice.flush()
         voice.say("finished", of=[(name, at, last.reason, last.usage)])
     except Exception as error:
-        traceback.print_exc()
         voice.flush()
+        lament(engine, error)
         voice.say("failed", ids=[name], why=why(error))
 
 
@@ -419,6 +466,11 @@ class Sglang:
     def stop_profile(self):
         self.engine.stop_profile()
 
+    @staticmethod
+    def is_dead(error):
+        """Never seen: SGLang kills its own process, and this is it, when one of its others dies."""
+        return False
+
     def shut_down(self):
         self.engine.shutdown()
 
@@ -534,6 +586,10 @@ class Vllm:
     def turn(self, done):
         if self.streaming:
             self.loop.run_until_complete(done)
+
+    @staticmethod
+    def is_dead(error):
+        return type(error).__name__ == "EngineDeadError"
 
     def shut_down(self):
         core = dig(self.engine, "llm_engine.engine_core")

@@ -128,6 +128,24 @@ fn a_crash_is_told_with_its_signal_and_the_last_words() {
 }
 
 #[test]
+fn an_engine_whose_own_process_is_gone_is_not_asked_again() {
+    let ends = [
+        ("lose", "EngineDeadError: the engine's own process is gone"),
+        ("widow", "the engine's process Part ended with -9"),
+    ];
+    for (what, last_words) in ends {
+        for submission in [Submission::AtOnce, Submission::OneByOne] {
+            let spec = spec(worker(WorkerEngine::Vllm, &json!({what: 2})), submission);
+            let records = run(&spec, &["ab"]).unwrap();
+            let (kind, message) = failure(&records[0]);
+            assert_eq!(kind, ErrorKind::Truncated);
+            assert!(message.starts_with("the engine ended: exit code 1"), "{message}");
+            assert!(message.ends_with(last_words), "{message}");
+        }
+    }
+}
+
+#[test]
 fn an_exception_fails_its_call_and_no_later_one() {
     let spec = spec(worker(WorkerEngine::Sglang, &json!({"refuse": 2})), Submission::AtOnce);
     block_on(async {
