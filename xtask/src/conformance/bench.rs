@@ -96,9 +96,19 @@ impl Bench {
         Ok((records, ours, peers.transpose()?))
     }
 
+    /// Where fixtures and scripts are.
+    pub(super) fn workspace(&self) -> &Path {
+        &self.workspace
+    }
+
+    /// One of our programs.
+    pub(super) fn program(&self, name: &str) -> Command {
+        Command::new(self.programs.join(name))
+    }
+
     fn client(&self, case: &Case, folder: &Path) -> Command {
         let (program, words) = case.dialect.program();
-        let mut client = Command::new(self.programs.join(program));
+        let mut client = self.program(program);
         client.args(words).arg("--run-log").arg(folder.join(RUN_LOG));
         client
     }
@@ -148,7 +158,8 @@ impl Bench {
 }
 
 fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
-    let packages = "--package bench-serving --package bench-embedding --package servemark-door";
+    let packages = ["bench-serving", "bench-embedding", "bench-offline", "servemark-door"];
+    let packages = packages.map(|name| format!("--package {name}")).join(" ");
     cargo(workspace, &format!("build --release {packages}"))?;
     let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
     let metadata: Value = serde_json::from_str(&metadata)?;
@@ -203,7 +214,7 @@ fn exit_code(expected: &Expected) -> i32 {
 }
 
 /// An empty folder: what a former run left there must not be taken for this one's.
-fn renew(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn renew(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

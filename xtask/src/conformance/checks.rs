@@ -71,7 +71,7 @@ fn agreement(record: &Record, answer: &Answer) -> Vec<String> {
 }
 
 /// The log against the plan.
-fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
+pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
     let reason = match &record.outcome {
         Outcome::Finished(reason) => reason.as_deref(),
         Outcome::Failed { kind, message } => return vec![format!("failed: {kind}: {message}")],

@@ -23,8 +23,19 @@ pub(super) struct Engine {
     /// The Python package whose libraries want a GPU driver's library, which a stub stands in for.
     pub(super) wants_driver: Option<&'static str>,
     pub(super) environment: &'static [(&'static str, &'static str)],
+    /// Its own arguments, with or without a server.
+    pub(super) arguments: &'static [&'static str],
     /// What is started of it, one after the other.
     pub(super) servers: &'static [Serving],
+    /// What is done with it without a server.
+    pub(super) offline: Option<Offline>,
+}
+
+/// An engine without a server, in a worker process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offline {
+    /// With what the title of its process begins that computes.
+    pub(super) core: &'static str,
 }
 
 /// A server of an engine, with a model of its own.
@@ -101,7 +112,8 @@ pub(super) struct Refusal {
 pub(super) const ALL: [&Engine; 4] = [&mlx::MLX, &sglang::SGLANG, &vllm::VLLM, &infinity::INFINITY];
 
 /// A small Llama of random weights.
-const TINY_LLAMA: Weights = Weights { script: "tiny_model.py", folder: "model", model: "model" };
+pub(super) const TINY_LLAMA: Weights =
+    Weights { script: "tiny_model.py", folder: "model", model: "model" };
 /// An embedder, with a ranker of random weights beside it.
 const EMBEDDER: Weights = Weights { script: "minilm.py", folder: "encoders", model: "encoders" };
 const RANKER: Weights = Weights { model: "encoders/reranker", ..EMBEDDER };

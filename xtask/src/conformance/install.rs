@@ -35,6 +35,16 @@ impl Place {
         }
         Ok(model)
     }
+
+    /// Gives a program what the engine wants of its environment.
+    pub(super) fn equip(&self, command: &mut Command, engine: &Engine) {
+        command.envs(engine.environment.iter().copied()).env("HF_HUB_OFFLINE", "1");
+        // Without what was compiled before, an import of these packages takes a minute.
+        command.env_remove("PYTHONDONTWRITEBYTECODE");
+        if let Some(driver) = &self.driver {
+            command.env("LD_LIBRARY_PATH", driver);
+        }
+    }
 }
 
 /// Installs what is missing.

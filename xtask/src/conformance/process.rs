@@ -66,13 +66,18 @@ impl ProcessGroup {
         Ok(Self { leader, watchdog })
     }
 
+    /// The number of the program's process.
+    pub(super) fn leader(&self) -> u32 {
+        self.leader.id()
+    }
+
     /// How the program ended, if it did.
     pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.leader.try_wait()?)
     }
 
     /// Waits for the program's end.
-    pub(super) fn wait(mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
+    pub(super) fn wait(&mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
         poll(limit, || self.ended())
     }
 }
@@ -129,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_program_that_ends_tells_how() {
-        let group = ProcessGroup::spawn(Command::new("sh").args(["-c", "exit 7"])).unwrap();
+        let mut group = ProcessGroup::spawn(Command::new("sh").args(["-c", "exit 7"])).unwrap();
         assert_eq!(group.wait(Duration::from_secs(10)).unwrap().code(), Some(7));
     }
 }

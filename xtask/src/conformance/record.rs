@@ -50,16 +50,33 @@ impl Default for Outcome {
     }
 }
 
+/// A log that has an end.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) records: Vec<Record>,
+    /// Whether the run did not come to its own end.
+    pub(super) interrupted: bool,
+}
+
 /// Every record of a log that came to its own end.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
+    let log = log(path)?;
+    ensure!(!log.interrupted, "the log does not end with a whole run");
+    Ok(log.records)
+}
+
+/// A whole log.
+pub(super) fn log(path: &Path) -> anyhow::Result<Log> {
     let text = fs::read_to_string(path).with_context(|| format!("no log {}", path.display()))?;
     let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     let [header, records @ .., footer] = &*lines else { bail!("a log of {} lines", lines.len()) };
     let started = header["header"]["clock_started_unix_ns"].as_u64();
     let started = started.context("the log does not begin with a header")?;
-    ensure!(footer["footer"]["interrupted"] == false, "the log does not end with a whole run");
+    let interrupted = footer["footer"]["interrupted"].as_bool();
+    let interrupted = interrupted.context("the log does not end with a footer")?;
     let record = |line: &Value| Record::of(&line["request"], started).context("an odd line");
-    records.iter().map(record).collect()
+    let records = records.iter().map(record).collect::<anyhow::Result<_>>()?;
+    Ok(Log { records, interrupted })
 }
 
 impl Record {

@@ -4,18 +4,26 @@ use std::fmt::Write;
 
 use super::answer::{Answer, Counts};
 use super::case::{Case, Expected};
-use super::engine::Engine;
+use super::offline::{self, RunReport};
 use super::peer::Beside;
 use super::record::Record;
+use super::subject::Subject;
 use super::times::{self, Excess};
 
 /// What one engine's runs came to.
 #[derive(Debug)]
 pub(super) struct EngineReport {
-    pub(super) engine: &'static Engine,
+    pub(super) subject: Subject,
     /// Name and version of what was installed.
     pub(super) versions: Vec<(String, String)>,
-    pub(super) cases: anyhow::Result<Vec<CaseReport>>,
+    pub(super) findings: anyhow::Result<Findings>,
+}
+
+/// What was found, by what was examined.
+#[derive(Debug)]
+pub(super) enum Findings {
+    Served(Vec<CaseReport>),
+    Offline(Vec<RunReport>),
 }
 
 /// What one run came to.
@@ -31,8 +39,9 @@ pub(super) struct CaseReport {
 impl EngineReport {
     /// How many checks failed; an engine that could not be examined is one.
     pub(super) fn faults(&self) -> usize {
-        match &self.cases {
-            Ok(cases) => cases.iter().map(|case| case.faults.len()).sum(),
+        match &self.findings {
+            Ok(Findings::Served(cases)) => cases.iter().map(|case| case.faults.len()).sum(),
+            Ok(Findings::Offline(runs)) => runs.iter().map(|run| run.faults.len()).sum(),
             Err(_) => 1,
         }
     }
@@ -64,11 +73,14 @@ pub(super) fn markdown(reports: &[EngineReport]) -> String {
 fn section(report: &EngineReport) -> String {
     let version = |(name, version): &(String, String)| format!("{name} {version}");
     let versions: Vec<_> = report.versions.iter().map(version).collect();
-    let findings = match &report.cases {
+    let findings = match &report.findings {
         Err(error) => format!("Could not be examined: {error:#}\n"),
-        Ok(cases) => [table(cases), besides(cases), times(cases), failures(cases)].concat(),
+        Ok(Findings::Served(cases)) => {
+            [table(cases), besides(cases), times(cases), failures(cases)].concat()
+        }
+        Ok(Findings::Offline(runs)) => offline::markdown(runs),
     };
-    format!("## {} ({})\n\n{findings}", report.engine.title, versions.join(", "))
+    format!("## {} ({})\n\n{findings}", report.subject.title(), versions.join(", "))
 }
 
 fn table(cases: &[CaseReport]) -> String {
@@ -115,7 +127,7 @@ fn sum(pairs: &[(Record, Answer)], count: impl Fn(&(Record, Answer)) -> usize) -
     pairs.iter().map(count).sum()
 }
 
-fn verdict(faults: &[String]) -> String {
+pub(super) fn verdict(faults: &[String]) -> String {
     match faults.len() {
         0 => "ok".to_owned(),
         1 => "1 check failed".to_owned(),
@@ -195,14 +207,14 @@ mod tests {
         let faults = faults.iter().map(|fault| (*fault).to_owned()).collect();
         let case = cases(&ALL[0].servers[0]).remove(0);
         EngineReport {
-            engine: ALL[0],
+            subject: Subject::Served(ALL[0]),
             versions: vec![("mlx-lm".to_owned(), "1".to_owned())],
-            cases: Ok(vec![CaseReport {
+            findings: Ok(Findings::Served(vec![CaseReport {
                 case,
                 pairs: vec![(finished(), answer)],
                 faults,
                 beside: None,
-            }]),
+            }])),
         }
     }
 
@@ -224,7 +236,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_does_not_start_is_a_failure() {
-        let broken = EngineReport { cases: Err(anyhow::anyhow!("no python")), ..report(&[]) };
+        let broken = EngineReport { findings: Err(anyhow::anyhow!("no python")), ..report(&[]) };
         assert_eq!(broken.faults(), 1);
         assert!(markdown(&[broken]).ends_with("Could not be examined: no python\n"));
     }

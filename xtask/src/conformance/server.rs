@@ -32,7 +32,7 @@ impl Server {
         let port = free_port()?;
         let log = place.folder.join(format!("server-{}.log", serving.task.as_str()));
         let mut command = command(engine, place, &log)?;
-        command.args(serving.launch).arg(model);
+        command.args(serving.launch).arg(model).args(engine.arguments);
         command.args(["--host", "127.0.0.1", "--port", &port.to_string()]);
         let mut group = ProcessGroup::spawn(&mut command)?;
         poll(LONGEST_START, || match group.ended()? {
@@ -57,15 +57,8 @@ impl Server {
 fn command(engine: &Engine, place: &Place, log: &Path) -> anyhow::Result<Command> {
     let log = File::create(log)?;
     let mut command = Command::new(&place.python);
-    command
-        .envs(engine.environment.iter().copied())
-        .env("HF_HUB_OFFLINE", "1")
-        .current_dir(&place.folder)
-        .stdout(log.try_clone()?)
-        .stderr(log);
-    if let Some(driver) = &place.driver {
-        command.env("LD_LIBRARY_PATH", driver);
-    }
+    place.equip(&mut command, engine);
+    command.current_dir(&place.folder).stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }
 

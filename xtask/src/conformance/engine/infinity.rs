@@ -16,6 +16,7 @@ pub(super) const INFINITY: Engine = Engine {
     ],
     wants_driver: None,
     environment: &[("DO_NOT_TRACK", "1"), ("INFINITY_ANONYMOUS_USAGE_STATS", "0")],
+    arguments: &[],
     servers: &[Serving {
         launch: &[
             "-c",
@@ -64,4 +65,5 @@ pub(super) const INFINITY: Engine = Engine {
         ],
         peer: None,
     }],
+    offline: None,
 };

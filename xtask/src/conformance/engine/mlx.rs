@@ -10,6 +10,7 @@ pub(super) const MLX: Engine = Engine {
     overrides: &[],
     wants_driver: None,
     environment: &[],
+    arguments: &[],
     servers: &[Serving {
         launch: &["-m", "mlx_lm.server", "--model"],
         ready_path: "/health",
@@ -39,4 +40,5 @@ pub(super) const MLX: Engine = Engine {
         ],
         peer: None,
     }],
+    offline: None,
 };

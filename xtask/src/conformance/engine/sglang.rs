@@ -1,6 +1,6 @@
 //! SGLang, whose kernels want a driver even on a CPU.
 
-use super::{Engine, Refusal, Serving, TINY_LLAMA, Task};
+use super::{Engine, Offline, Refusal, Serving, TINY_LLAMA, Task};
 
 pub(super) const SGLANG: Engine = Engine {
     name: "sglang",
@@ -14,25 +14,27 @@ pub(super) const SGLANG: Engine = Engine {
         ("SGLANG_CPU_OMP_THREADS_BIND", "0-1"),
         ("OMP_NUM_THREADS", "2"),
     ],
+    arguments: &[
+        "--device",
+        "cpu",
+        "--dtype",
+        "float32",
+        "--attention-backend",
+        "torch_native",
+        "--sampling-backend",
+        "pytorch",
+        "--disable-overlap-schedule",
+        "--max-total-tokens",
+        "20000",
+        "--max-running-requests",
+        "16",
+    ],
     servers: &[Serving {
         launch: &[
             "-m",
             "sglang.launch_server",
             "--served-model-name",
             "tiny",
-            "--device",
-            "cpu",
-            "--dtype",
-            "float32",
-            "--attention-backend",
-            "torch_native",
-            "--sampling-backend",
-            "pytorch",
-            "--disable-overlap-schedule",
-            "--max-total-tokens",
-            "20000",
-            "--max-running-requests",
-            "16",
             "--skip-server-warmup",
             "--enable-metrics",
             "--model-path",
@@ -64,4 +66,5 @@ pub(super) const SGLANG: Engine = Engine {
         ],
         peer: None,
     }],
+    offline: Some(Offline { core: "sglang::scheduler" }),
 };

@@ -1,6 +1,6 @@
 //! vLLM as its community packs it for CPUs: one installation, three servers.
 
-use super::{EMBEDDER, Engine, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weights};
+use super::{EMBEDDER, Engine, Offline, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weights};
 
 pub(super) const VLLM: Engine = Engine {
     name: "vllm",
@@ -17,7 +17,9 @@ pub(super) const VLLM: Engine = Engine {
         ("VLLM_NO_USAGE_STATS", "1"),
         ("DO_NOT_TRACK", "1"),
     ],
+    arguments: &["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "32"],
     servers: &[GENERATOR, pooling(EMBEDDER, Task::Embed), pooling(RANKER, Task::Rank)],
+    offline: Some(Offline { core: "VLLM::EngineCore" }),
 };
 
 const GENERATOR: Serving = Serving {
@@ -27,13 +29,8 @@ const GENERATOR: Serving = Serving {
         "vllm.entrypoints.openai.api_server",
         "--served-model-name",
         "tiny",
-        "--dtype",
-        "float32",
         "--max-model-len",
         "4096",
-        "--enforce-eager",
-        "--max-num-seqs",
-        "32",
         "--model",
     ],
     ready_path: "/health",
@@ -73,11 +70,6 @@ const fn pooling(weights: Weights, task: Task) -> Serving {
             "pooling",
             "--served-model-name",
             "pooler",
-            "--dtype",
-            "float32",
-            "--enforce-eager",
-            "--max-num-seqs",
-            "32",
             "--model",
         ],
         model: "pooler",

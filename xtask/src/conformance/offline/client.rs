@@ -1,0 +1,176 @@
+//! Runs `bench-offline` with an engine, ends it as it should end, and gathers what is left.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use serde_json::Value;
+
+use super::own::OwnRun;
+use super::strays::{left_in, living_in, signal};
+use super::{End, REQUESTS, Run, SHORT, Submission};
+use crate::conformance::bench::{Bench, renew};
+use crate::conformance::engine::{Engine, Offline};
+use crate::conformance::install::Place;
+use crate::conformance::process::{ProcessGroup, end_of, poll};
+use crate::conformance::record::{self, Log};
+
+/// All that a run needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client<'a> {
+    pub(super) engine: &'static Engine,
+    pub(super) offline: Offline,
+    pub(super) place: &'a Place,
+    pub(super) bench: &'a Bench,
+    pub(super) model: &'a Path,
+    pub(super) prompts: &'a Path,
+}
+
+/// What was seen of a run.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// None, if a signal ended it.
+    pub(super) code: Option<i32>,
+    /// None, if it did not end by itself.
+    pub(super) log: Option<Log>,
+    /// The line of the result file.
+    pub(super) result: Value,
+    /// All that it printed.
+    pub(super) said: String,
+    /// The titles of the processes that were left behind.
+    pub(super) left: Vec<String>,
+}
+
+impl Client<'_> {
+    /// Does a run and looks at all that can be seen of it.
+    pub(super) fn observe(&self, run: Run, folder: &Path) -> anyhow::Result<Seen> {
+        renew(folder)?;
+        let folder = folder.canonicalize()?;
+        let mut group = ProcessGroup::spawn(&mut self.command(run, &folder)?)?;
+        let ended = self.see_to_the_end(run, &folder, &mut group);
+        let left = left_in(&folder)?;
+        Ok(Seen {
+            code: ended?.code(),
+            log: (run.end != End::ProgramKilled)
+                .then(|| record::log(&folder.join(RUN_LOG)))
+                .transpose()?,
+            result: result(&folder)?,
+            said: fs::read_to_string(folder.join(SAID))?,
+            left,
+        })
+    }
+
+    /// Runs the engine's own benchmark.
+    pub(super) fn own_benchmark(&self, evidence: &Path) -> anyhow::Result<OwnRun> {
+        let folder = evidence.join(super::name(self.engine)).with_extension("own");
+        renew(&folder)?;
+        let (result, said) = (folder.join("answers.json"), folder.join(SAID));
+        let mut own = Command::new(&self.place.python);
+        own.arg(self.bench.workspace().join("xtask/python/offline_peer.py"))
+            .arg(self.engine.name)
+            .args([&*result.to_string_lossy(), &SHORT.to_string(), "--model"])
+            .arg(self.model);
+        self.send(&mut own, &folder)?;
+        let ended = ProcessGroup::spawn(&mut own)?.wait(LONGEST_RUN)?;
+        ensure!(ended.success(), "it ended with {ended}: {}", end_of(&said));
+        OwnRun::read(&result)
+    }
+
+    fn command(&self, run: Run, folder: &Path) -> anyhow::Result<Command> {
+        let mut command = self.bench.program("bench-offline");
+        command
+            .args(["--engine", self.engine.name, "--python"])
+            .arg(&self.place.python)
+            .arg("--model-path")
+            .arg(self.model)
+            .args(["--sharegpt-output-len", &run.output_tokens.to_string(), "--skip-warmup"])
+            .args(["--run-log", RUN_LOG, "--result-filename", RESULT])
+            .args(run.submission.flags());
+        self.send(&mut command, folder)?;
+        Ok(command)
+    }
+
+    /// What both benchmarks are told alike.
+    fn send(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
+        let said = File::create(folder.join(SAID))?;
+        self.place.equip(command, self.engine);
+        command
+            .args(["--dataset-name", "sharegpt", "--num-prompts", &REQUESTS.to_string()])
+            .arg("--dataset-path")
+            .arg(self.prompts)
+            .args(self.engine.arguments)
+            .current_dir(folder)
+            .stdout(said.try_clone()?)
+            .stderr(said);
+        Ok(())
+    }
+
+    fn see_to_the_end(
+        &self,
+        run: Run,
+        folder: &Path,
+        group: &mut ProcessGroup,
+    ) -> anyhow::Result<ExitStatus> {
+        if run.end != End::Done {
+            in_the_middle(run, folder, group)?;
+        }
+        match run.end {
+            End::Done => {}
+            End::EngineKilled => signal("KILL", self.core_in(folder)?)?,
+            End::Interrupted => signal("INT", group.leader())?,
+            End::ProgramKilled => signal("KILL", group.leader())?,
+        }
+        group.wait(LONGEST_RUN)
+    }
+
+    /// The engine's process that computes.
+    fn core_in(&self, folder: &Path) -> anyhow::Result<u32> {
+        let core = self.offline.core;
+        let found = living_in(folder)?.into_iter().find(|process| process.title.starts_with(core));
+        Ok(found.with_context(|| format!("there is no process {core}"))?.id)
+    }
+}
+
+impl Submission {
+    const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::AtOnce => &[],
+            Self::OneByOne => &["--stream"],
+            Self::FourAtATime => &["--stream", "--max-concurrency", "4"],
+        }
+    }
+}
+
+/// Waits until a run has a first answer, or, where all answers come together, has been at it for a
+/// moment.
+fn in_the_middle(run: Run, folder: &Path, group: &mut ProcessGroup) -> anyhow::Result<()> {
+    let (said, log) = (folder.join(SAID), folder.join(RUN_LOG));
+    let mut looks = 0;
+    poll(LONGEST_RUN, || {
+        if let Some(status) = group.ended()? {
+            bail!("it ended too soon, with {status}: {}", end_of(&said));
+        }
+        looks += usize::from(holds(&said, "is loaded after"));
+        let is_answered = || holds(&log, r#""outcome":{"Ok""#);
+        let is_there = if run.submission == Submission::AtOnce { looks > 8 } else { is_answered() };
+        Ok(is_there.then_some(()))
+    })
+}
+
+fn holds(file: &Path, word: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.contains(word))
+}
+
+/// What the program wrote of its run; nothing, if it wrote nothing.
+fn result(folder: &Path) -> anyhow::Result<Value> {
+    let line = fs::read_to_string(folder.join(RESULT)).unwrap_or_default();
+    if line.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&line)?) }
+}
+
+const RUN_LOG: &str = "run.runlog.jsonl";
+const RESULT: &str = "result.jsonl";
+const SAID: &str = "client.log";
+/// Three imports of a large Python package in a row, and short answers of a tiny model.
+const LONGEST_RUN: Duration = Duration::from_secs(900);

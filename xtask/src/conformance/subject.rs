@@ -1,0 +1,67 @@
+//! What can be examined: an engine's servers, and the engine without one.
+
+use anyhow::Context;
+
+use super::USAGE;
+use super::engine::{self, Engine, Offline};
+use super::offline;
+
+/// What is examined.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject {
+    /// An engine's servers.
+    Served(&'static Engine),
+    /// An engine without a server.
+    Offline(&'static Engine, Offline),
+}
+
+impl Subject {
+    /// Everything, engine by engine.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        engine::ALL.into_iter().flat_map(|engine| {
+            let offline = engine.offline.map(|offline| Self::Offline(engine, offline));
+            [Some(Self::Served(engine)), offline].into_iter().flatten()
+        })
+    }
+
+    /// The one of this name.
+    pub(super) fn named(name: &str) -> anyhow::Result<Self> {
+        let found = Self::all().find(|subject| subject.name() == name);
+        found.with_context(|| format!("there is no engine {name:?}; usage: {USAGE}"))
+    }
+
+    /// Both examinations of an engine have its installation.
+    pub(super) fn engine(self) -> &'static Engine {
+        match self {
+            Self::Served(engine) | Self::Offline(engine, _) => engine,
+        }
+    }
+
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Served(engine) => engine.name.to_owned(),
+            Self::Offline(engine, _) => offline::name(engine),
+        }
+    }
+
+    /// How people call it.
+    pub(super) fn title(self) -> String {
+        match self {
+            Self::Served(engine) => engine.title.to_owned(),
+            Self::Offline(engine, _) => format!("{} without a server", engine.title),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_without_a_server_has_a_name_of_its_own() {
+        let subject = Subject::named("vllm-offline").unwrap();
+        assert!(matches!(subject, Subject::Offline(engine, _) if engine.name == "vllm"));
+        assert_eq!(subject.title(), "vLLM without a server");
+        assert!(Subject::named("mlx-offline").is_err());
+    }
+}
