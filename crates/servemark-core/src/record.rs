@@ -19,6 +19,10 @@ pub struct RequestRecord {
     pub turn: u32,
     /// Which part of the run it belongs to.
     pub phase: Phase,
+    /// How many tries of it failed before this one. Each has a record of its own, which is
+    /// [retried](Phase::Retried).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub earlier_tries: u32,
     /// What the data set planned.
     pub planned: Planned,
     /// By whose clock its arrivals are known.
@@ -144,6 +148,9 @@ pub enum Phase {
     /// The measurement.
     #[default]
     Measure,
+    /// A try that failed, of whichever part, after which the same request was sent once more; never
+    /// scored.
+    Retried,
     /// Sent beside the measurement, to see how a small request fares under its load.
     Probe,
 }

@@ -41,6 +41,7 @@ impl Recorder {
                 index,
                 turn: 0,
                 phase,
+                earlier_tries: 0,
                 arrival_clock: ArrivalClock::User,
                 planned: sample.into(),
                 scheduled,
@@ -74,6 +75,17 @@ impl Recorder {
     pub fn of_turn(mut self, turn: u32, follow_ups: u32) -> Self {
         self.record.turn = turn;
         self.record.planned.follow_ups = follow_ups;
+        self
+    }
+
+    /// The same for the try after one that failed, of which it has all that was so before that was
+    /// sent.
+    #[must_use]
+    pub fn after(mut self, failed: &RequestRecord) -> Self {
+        self.record.turn = failed.turn;
+        self.record.planned = failed.planned;
+        self.record.granted = failed.granted;
+        self.record.earlier_tries = failed.earlier_tries + 1;
         self
     }
 

@@ -30,7 +30,8 @@ fn place(phase: Phase) -> u8 {
     match phase {
         Phase::Warmup => 0,
         Phase::Measure => 1,
-        Phase::Probe => 2,
+        Phase::Retried => 2,
+        Phase::Probe => 3,
     }
 }
 
@@ -60,7 +61,8 @@ impl RunLog {
         &self.header
     }
 
-    /// Every record, the warm-up's first and the probes last.
+    /// Every record: the warm-up's, the measurement's, the tries that were not the last of their
+    /// requests, and the probes.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
     }
@@ -68,6 +70,11 @@ impl RunLog {
     /// The records of the measurement, in the order of the plan.
     pub fn measured(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
         self.of(Phase::Measure)
+    }
+
+    /// The tries that failed and were not the last of their requests.
+    pub fn retried(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
+        self.of(Phase::Retried)
     }
 
     /// The records of what was sent beside the measurement.

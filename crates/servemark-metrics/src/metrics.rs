@@ -149,6 +149,10 @@ pub struct RequestCounts {
     pub completed: usize,
     /// Failed.
     pub failed: usize,
+    /// Tries that failed and were not the last of their requests, the warm-up's among them. They
+    /// are no requests of their own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retried: usize,
 }
 
 impl RequestCounts {
@@ -158,6 +162,7 @@ impl RequestCounts {
             planned: log.header().facts.requests,
             completed,
             failed: log.measured().count() - completed,
+            retried: log.retried().count(),
         }
     }
 
@@ -357,4 +362,9 @@ fn counts(record: &RequestRecord, rule: Counted) -> bool {
         Counted::All => record.sent.is_some(),
         Counted::Successes => record.is_success(),
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

@@ -1,5 +1,6 @@
 //! One session from its first due time to its last record.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use servemark_core::{
-    ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Session, Stamp, Transport,
+    ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Sample, Session, Stamp,
+    Transport,
 };
 use servemark_pacer::Pacer;
 use tokio::task::unconstrained;
@@ -49,6 +51,8 @@ pub(crate) struct Departure<C> {
 struct Request<C> {
     recorder: Recorder,
     call: C,
+    /// What a later turn asks, where it may be asked again.
+    asks: Option<Box<Sample>>,
 }
 
 impl<T: Transport, P: Pacer> Flight<T, P> {
@@ -61,11 +65,11 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let recorder = Recorder::new(index, phase, &session.first, due);
         let mut recorder = recorder.of_turn(0, conversation.follow_ups());
         recorder.granted(granted);
-        let mut next = Some(Request { recorder, call });
+        let mut next = Some(Request { recorder, call, asks: None });
         let mut outcomes = Vec::with_capacity(session.turns());
-        while let Some(Request { mut recorder, call }) = next.take() {
-            let outcome = self.carry(call, phase, &mut recorder).await;
-            let record = recorder.finish(outcome, self.alarm.now());
+        while let Some(request) = next.take() {
+            self.orders.observer.0.started(phase);
+            let record = self.complete(request, session).await;
             let turn = conversation.after(&record);
             outcomes.push(self.land(record));
             if let Some(turn) = turn {
@@ -74,6 +78,39 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
             }
         }
         outcomes
+    }
+
+    /// A request to the end of its last try. Those before have records of their own.
+    async fn complete(&self, request: Request<Prepared<T>>, session: &Session) -> RequestRecord {
+        let Request { mut recorder, mut call, asks } = request;
+        loop {
+            let outcome = self.carry(call, &mut recorder).await;
+            let record = recorder.finish(outcome, self.alarm.now());
+            if !self.orders.retries(&record) {
+                return record;
+            }
+            (recorder, call) = Box::pin(self.again(record, asks.as_deref(), session)).await;
+        }
+    }
+
+    /// The try after one that failed, whose record is closed with that.
+    async fn again(
+        &self,
+        mut failed: RequestRecord,
+        asks: Option<&Sample>,
+        session: &Session,
+    ) -> (Recorder, Prepared<T>) {
+        let planned = asks.unwrap_or(&session.first);
+        let recorder = Recorder::new(failed.index, failed.phase, planned, failed.scheduled);
+        let recorder = recorder.after(&failed);
+        failed.phase = Phase::Retried;
+        self.orders.observer.0.finished(failed);
+        let asks = asks.map(Cow::Borrowed).map_or_else(|| Conversation::opening(session), Ok);
+        let call = match asks {
+            Ok(sample) => prepare(&self.transport, sample.into_owned()).await,
+            Err(error) => Err(error),
+        };
+        (recorder, call)
     }
 
     /// A later turn at its due time; none if the run was stopped before, or its time is over.
@@ -86,6 +123,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let planned = asks.as_ref().unwrap_or(adds);
         let recorder = Recorder::new(index, phase, planned, due);
         let mut recorder = recorder.of_turn(number, follow_ups);
+        let kept = asks.as_ref().ok().filter(|_| self.orders.may_retry()).cloned().map(Box::new);
         let call = match asks {
             Ok(sample) => prepare(&self.transport, sample).await,
             Err(error) => Err(error),
@@ -100,7 +138,7 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
             () = departure => {}
         }
         recorder.granted(self.alarm.now());
-        Some(Request { recorder, call })
+        Some(Request { recorder, call, asks: kept })
     }
 
     /// Whether a later turn comes too late to be sent.
@@ -117,10 +155,8 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     async fn carry(
         &self,
         call: Prepared<T>,
-        phase: Phase,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
-        self.orders.observer.0.started(phase);
         let mut work = pin!(self.transport.execute(call?, recorder));
         // Else a task that has used up its turn would be told to wait, and nothing would wake it.
         let mut stop = pin!(unconstrained(self.orders.stop.reached(Stop::Now)));

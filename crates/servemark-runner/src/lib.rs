@@ -27,7 +27,7 @@ mod stop;
 pub use backlog::Backlog;
 pub use cost::CostMeter;
 pub use fleet::{Fleet, Measured};
-pub use load::{History, LeadInSpec, LoadSpec, LookAheadSpec, SessionSpec, WarmupSpec};
+pub use load::{History, LeadInSpec, LoadSpec, LookAheadSpec, RetrySpec, SessionSpec, WarmupSpec};
 pub use observer::{Collector, Observer};
 pub use runner::Runner;
 pub use share::Share;

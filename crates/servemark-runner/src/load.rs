@@ -4,6 +4,7 @@ use std::num::{NonZero, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use servemark_core::{ErrorKind, RequestRecord};
 use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
 /// How much to send, and how.
@@ -35,6 +36,9 @@ pub struct LoadSpec {
     pub opening: Option<Rate>,
     /// What is sent before the measurement.
     pub warmup: WarmupSpec,
+    /// When a request that failed is sent again; never without a word of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetrySpec>,
     /// How many of the sessions are sent and not measured.
     #[serde(default, skip_serializing_if = "LeadInSpec::is_none")]
     pub lead_in: LeadInSpec,
@@ -71,6 +75,7 @@ impl LoadSpec {
             in_rounds: false,
             opening: None,
             warmup: WarmupSpec::default(),
+            retry: None,
             lead_in: LeadInSpec::default(),
             probes: None,
             adapters: None,
@@ -207,6 +212,32 @@ impl WarmupSpec {
 impl Default for WarmupSpec {
     fn default() -> Self {
         Self::of(1)
+    }
+}
+
+/// When a request that failed is sent again: at once, and at the place that it has at the gate. Each
+/// try has a record of its own, of which only the last is scored.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RetrySpec {
+    /// How many tries a request has, the first among them.
+    pub tries: NonZero<u32>,
+    /// After which failures there is another.
+    pub after: Vec<ErrorKind>,
+}
+
+impl RetrySpec {
+    /// So many tries of what got no whole answer: without a connection, out of time, broken off or
+    /// not to be read. A server that refuses is not asked again. AISBench does so.
+    pub fn of_unanswered(tries: NonZero<u32>) -> Self {
+        use ErrorKind::{Connect, Decode, Timeout, Tls, Truncated};
+        Self { tries, after: vec![Connect, Tls, Timeout, Decode, Truncated] }
+    }
+
+    /// Whether there is a try after one that ended so.
+    pub(crate) fn follows(&self, record: &RequestRecord) -> bool {
+        let is_left = record.earlier_tries + 1 < self.tries.get();
+        is_left && record.outcome.as_ref().is_err_and(|error| self.after.contains(&error.kind))
     }
 }
 

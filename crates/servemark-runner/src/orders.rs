@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use servemark_core::{Clock, Phase};
+use servemark_core::{Clock, Phase, RequestRecord};
 
 use crate::conversation::SessionRules;
 use crate::deadline::Deadline;
 use crate::gate::Gate;
 use crate::observer::Observed;
-use crate::{LoadSpec, LookAheadSpec, Observer, StopSignal};
+use crate::{LoadSpec, LookAheadSpec, Observer, RetrySpec, Stop, StopSignal};
 
 /// What all shards of a run have in common. A copy is the same run's.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ pub(crate) struct Orders {
     pub(crate) sessions: SessionRules,
     pub(crate) deadline: Deadline,
     lead_in: usize,
+    retry: Option<Arc<RetrySpec>>,
     pub(crate) stop: StopSignal,
     pub(crate) observer: Observed,
 }
@@ -33,6 +34,7 @@ impl Orders {
             sessions: SessionRules::of(&load.sessions),
             deadline: Deadline::of(load.lasts),
             lead_in: load.lead_in.in_stream(),
+            retry: load.retry.clone().map(Arc::new),
             stop,
             observer: Observed(observer),
         }
@@ -42,6 +44,17 @@ impl Orders {
     pub(crate) fn phase_of(&self, index: usize, phase: Phase) -> Phase {
         let leads_in = phase == Phase::Measure && index < self.lead_in;
         if leads_in { Phase::Warmup } else { phase }
+    }
+
+    /// Whether any request is sent again.
+    pub(crate) fn may_retry(&self) -> bool {
+        self.retry.is_some()
+    }
+
+    /// Whether a request that ended so is sent again.
+    pub(crate) fn retries(&self, record: &RequestRecord) -> bool {
+        let is_asked = self.retry.as_ref().is_some_and(|retry| retry.follows(record));
+        is_asked && !self.stop.is(Stop::Drain)
     }
 
     /// Waits until whoever keeps the records is not too far behind.

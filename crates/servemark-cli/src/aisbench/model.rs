@@ -8,7 +8,7 @@ use servemark_core::JsonObject;
 use servemark_schedule::{ArrivalSpec, Burstiness, Growth, Ramp, Rate, ScheduleError};
 
 use super::python::{Fault, Located, Place, Value};
-use super::section::{Section, class, text};
+use super::section::{Section, class, text, whole};
 
 /// A model of a service.
 #[derive(Clone, Debug)]
@@ -25,7 +25,8 @@ pub(super) struct Model {
     /// The rate alone, by which pressure grows.
     pub(super) rate: Option<Rate>,
     pub(super) use_timestamp: bool,
-    pub(super) retry: i64,
+    /// How many tries a request has.
+    pub(super) tries: NonZero<u32>,
     pub(super) api_key: Option<String>,
     pub(super) host: String,
     pub(super) port: u16,
@@ -73,7 +74,7 @@ impl Model {
             rate: paced(rate),
             arrivals: traffic.arrivals(rate).map_err(|error| place.fault(error.to_string()))?,
             use_timestamp: section.flag("use_timestamp")?.unwrap_or_default(),
-            retry: section.whole("retry", 0, 1000)?.unwrap_or(1),
+            tries: tries(section)?,
             api_key: section.word("api_key")?,
             host: section.word("host_ip")?.unwrap_or_else(|| "localhost".to_owned()),
             port: section.whole("host_port", 1, 65_535)?.unwrap_or(8080),
@@ -130,6 +131,14 @@ fn named(class: &str) -> Option<(AisbenchClass, bool)> {
 
 fn shown(kind: &Located) -> String {
     class(kind).unwrap_or_default()
+}
+
+/// The peer sends nothing at all where there are no tries.
+fn tries(section: &mut Section) -> Result<NonZero<u32>, Fault> {
+    let Some(value) = section.take("retry") else { return Ok(USUAL_TRIES) };
+    let tries: u32 = whole(&value, "retry", 0, 1000)?;
+    let nothing = "retry counts all tries of a request, the first among them: 1 is the least";
+    NonZero::new(tries).ok_or_else(|| value.fault(nothing))
 }
 
 /// Keys that are not built and must not be set to anything.
@@ -204,6 +213,7 @@ fn paced(rate: f64) -> Option<Rate> {
     Rate::new(rate).ok().filter(|_| rate >= SLOWEST)
 }
 
+const USUAL_TRIES: NonZero<u32> = NonZero::new(2).expect("it is not zero");
 const SLOWEST: f64 = 0.001;
 const FASTEST: f64 = 64_000.0;
 const MOST_AT_ONCE: i64 = 100_000;

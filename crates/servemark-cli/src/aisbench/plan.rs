@@ -10,7 +10,7 @@ use servemark_backends::{
 use servemark_client::{BaseUrl, Credentials};
 use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
-use servemark_runner::{History, LoadSpec, WarmupSpec};
+use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 use servemark_tokenizer::TokenizerSpec;
 
@@ -199,6 +199,7 @@ impl Whole<'_> {
         load.max_concurrency = NonZeroUsize::new(model.batch_size.get() as usize);
         let rows = at_least("--num-warmups", 0, self.args.num_warmups)?;
         load.warmup = WarmupSpec::rows(rows, model.repeats()?);
+        load.retry = Some(RetrySpec::of_unanswered(model.tries));
         self.args.shards.apply(&mut load)?;
         if model.use_timestamp {
             (load.arrivals, load.max_concurrency) = (ArrivalSpec::Timetable, None);
@@ -294,10 +295,6 @@ fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError>
 
 /// What the peer would do and this does not.
 fn warn(model: &Model, data: &Data, args: &AisbenchArgs, warnings: &mut Vec<String>) {
-    if model.retry > 1 && !model.place.file.starts_with("built-in") {
-        let place = &model.place;
-        warnings.push(format!("{place}: retry has no effect: a request that fails has failed"));
-    }
     if data.has_times() && !model.use_timestamp {
         let place = &data.place;
         warnings.push(format!("{place}: timestamps are not used without use_timestamp=True"));

@@ -104,7 +104,11 @@ struct Departure {
 }
 
 impl Departure {
+    /// When a request was sent again says nothing of the client.
     fn of(record: &RequestRecord, has_gate: bool, late_from_us: f64) -> Option<Self> {
+        if record.earlier_tries > 0 {
+            return None;
+        }
         let due = record.scheduled;
         let free = record.granted.map_or(due, |granted| granted.max(due));
         Some(Self {

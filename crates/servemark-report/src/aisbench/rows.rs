@@ -33,7 +33,7 @@ impl Rows {
             statistics: options.statistics.clone(),
             parameters: parameters(&stage, report, options),
             common: common(&stage, limit, options.prefill),
-            notes: notes(&stage),
+            notes: notes(&stage, report.log.retried().count()),
         })
     }
 }
@@ -103,8 +103,14 @@ fn concurrency(stage: &Stage<'_, '_>, limit: Option<usize>) -> Value {
     }
 }
 
-fn notes(stage: &Stage<'_, '_>) -> Vec<String> {
+fn notes(stage: &Stage<'_, '_>, retried: usize) -> Vec<String> {
     let failed = (stage.failed > 0).then(|| SOME_FAILED.to_owned());
+    let again = (retried > 0).then(|| {
+        format!(
+            "{retried} tries failed and were made again. As with AISBench, a request's times are \
+             those of its last try, and the time that the tries before it took is in none of them."
+        )
+    });
     let counted = stage.peer_rates.map(|peer| {
         let [requests, input, output, total] = [
             peer.requests_per_s,
@@ -120,7 +126,7 @@ fn notes(stage: &Stage<'_, '_>) -> Vec<String> {
              token/s."
         )
     });
-    failed.into_iter().chain(counted).collect()
+    failed.into_iter().chain(again).chain(counted).collect()
 }
 
 /// How a value is written.

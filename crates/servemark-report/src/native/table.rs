@@ -115,6 +115,9 @@ fn outcome(table: &mut Table, metrics: &Metrics, verdict: Verdict) {
     if requests.unfinished() > 0 {
         table.row("unfinished", requests.unfinished());
     }
+    if requests.retried > 0 {
+        table.row("tries made again", requests.retried);
+    }
     metrics.failures.iter().for_each(|group| failure(table, group));
     table.row("client audit", verdict);
 }

@@ -6,6 +6,7 @@ mod backlog;
 mod fleet;
 mod head_start;
 mod look_ahead;
+mod retries;
 mod runs;
 mod sessions;
 mod world;

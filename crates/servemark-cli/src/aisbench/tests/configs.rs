@@ -32,7 +32,7 @@ models = [
             ramp_up_start_rps=1,
             ramp_up_end_rps=20,
         ),
-        retry=2,
+        retry=3,
         host_ip="::1",
         host_port=8000,
         max_out_len=64,
@@ -48,10 +48,9 @@ fn a_config_file_says_all_of_it() {
     let tasks = parse("conf.py -m perf", &[("conf.py", CONFIG)]).unwrap();
     let task = &tasks.tasks[0];
     assert_eq!(task.name, "mine-own/synthetic");
-    assert_eq!(
-        task.parsed.warnings,
-        ["conf.py:15: retry has no effect: a request that fails has failed"]
-    );
+    assert_eq!(task.parsed.warnings, [""; 0]);
+    let tries = task.parsed.plan.load.retry.as_ref().map(|retry| retry.tries.get());
+    assert_eq!(tries, Some(3));
     assert_eq!(tasks.folder.to_str(), Some("out/20260820_101112"));
     let plan = &task.parsed.plan;
     assert_eq!(dataset(plan)["rows"], 30);
@@ -131,6 +130,11 @@ fn breaks(old: &str, new: &str, message: &str) {
 #[test]
 fn a_bad_config_is_refused_with_its_file_and_line() {
     breaks("batch_size=16", "batchsize=16", "conf.py:33: a model has no key \"batchsize\"");
+    breaks(
+        "retry=3",
+        "retry=0",
+        "conf.py:29: retry counts all tries of a request, the first among them: 1 is the least",
+    );
     breaks(
         "batch_size=16",
         "batch_size='many'",
