@@ -17,7 +17,8 @@ use crate::{Decoder, Flow};
 /// Reads an answer of text-generation-inference or of `MindIE`.
 ///
 /// The text is in the tokens of a stream, and in `generated_text` where there were none. AISBench
-/// takes the last `generated_text` for the text and looks at nothing else.
+/// takes the last `generated_text` for the text, and the time of each event whatever it says; so one
+/// that says nothing new, because its text is that of the one before it, is a piece without text.
 #[derive(Clone, Debug)]
 pub struct GeneratedDecoder {
     answer: Answer<Seen>,
@@ -42,29 +43,28 @@ impl GeneratedDecoder {
         if part.error.is_some() {
             return Err(in_stream(json));
         }
-        if let Some(token) = &part.token {
-            self.token(token, out);
-        }
-        if let Some(Text(text)) = &part.generated_text {
-            self.whole(text, out);
+        let text = part.generated_text.as_ref().map(|text| self.whole(&text.0));
+        match (&part.token, text) {
+            (Some(token), _) => self.token(token, out),
+            (None, Some(new)) if !new.is_empty() => self.answer.delta(Delta::content(new), out),
+            // AISBench takes the time of every event, also of one that says nothing new.
+            (None, _) => out.delta(Delta::content("")),
         }
         part.details.map_or(Ok(()), |details| self.details(&details, out))
     }
 
     /// A token without text is one that the server still holds back, or the one that ends.
     fn token(&mut self, token: &Token<'_>, out: &mut dyn Sink) {
-        let text = token.text.as_ref().map_or("", |text| &text.0);
+        let text = token.text.as_ref().filter(|_| !token.special).map_or("", |text| &text.0);
         self.answer.choice(0).by_token |= !text.is_empty();
         self.answer.delta(Delta::content(text).with_tokens(Some(token.id.count())), out);
     }
 
-    fn whole(&mut self, text: &str, out: &mut dyn Sink) {
+    /// What is new of a text that is all so far, or a piece.
+    fn whole<'t>(&mut self, text: &'t str) -> &'t str {
         self.answer.over();
         let seen = self.answer.choice(0);
-        let new = if seen.by_token { "" } else { seen.whole.advance(text) };
-        if !new.is_empty() {
-            self.answer.delta(Delta::content(new), out);
-        }
+        if seen.by_token { "" } else { seen.whole.advance(text) }
     }
 
     fn details(&mut self, details: &Details<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
@@ -119,6 +119,9 @@ struct Token<'a> {
     text: Option<Text<'a>>,
     #[serde(default)]
     id: Ids,
+    /// Whether it ends or parts what is said, and is no word of it.
+    #[serde(default)]
+    special: bool,
 }
 
 /// One token's id, or those of several that were found at once.

@@ -127,8 +127,29 @@ fn a_text_that_comes_at_the_end_alone_is_the_answer() {
 fn pieces_of_triton_that_are_alike_are_two() {
     let stream = "data: {\"text_output\":\"ha\"}\n\ndata: {\"text_output\":\"ha\"}\n\ndata: {\"text_output\":\"\"}\n\n";
     let reading = reads(AisbenchClass::Triton, stream);
-    assert_eq!((reading.text().as_str(), reading.pieces.len()), ("haha", 2));
+    assert_eq!((reading.text().as_str(), reading.pieces.len()), ("haha", 3));
     assert_eq!(reading.outcome, Ok(()));
+}
+
+#[test]
+fn an_event_that_repeats_the_text_is_an_event_and_no_text() {
+    let stream = "data: {\"generated_text\":\"am\"}\n\ndata: {\"generated_text\":\"am I\"}\n\n\
+                  data: {\"generated_text\":\"am I\"}\n\ndata: {\"details\":{\"finish_reason\":\"length\"}}\n\n";
+    for class in [AisbenchClass::MindieStream, AisbenchClass::Tgi] {
+        let reading = reads(class, stream);
+        assert_eq!((reading.text().as_str(), reading.pieces.len()), ("am I", 4), "{class}");
+        assert_eq!(reading.outcome, Ok(()));
+        let nothing = reads(class, "data: {\"generated_text\":\"\"}\n\n").outcome;
+        assert_eq!(nothing.unwrap_err().kind, ErrorKind::Empty);
+    }
+}
+
+#[test]
+fn a_token_that_only_ends_is_no_word_of_the_text() {
+    let stream = "data:{\"token\":{\"id\":5,\"text\":\"ha\",\"special\":false}}\n\n\
+                  data:{\"token\":{\"id\":2,\"text\":\"</s>\",\"special\":true},\"generated_text\":\"ha\"}\n\n";
+    let reading = reads(AisbenchClass::Tgi, stream);
+    assert_eq!((reading.text().as_str(), reading.tokens()), ("ha", Some(2)));
 }
 
 #[test]
