@@ -134,7 +134,7 @@ impl MetricPolicy {
             end: EndRule::default(),
             prompt_tokens: PromptTokenRule::default(),
             latencies_of: Counted::Successes,
-            first_tokens_of: FirstTokensOf::default(),
+            first_tokens_of: FirstTokensOf::StreamedAlone,
             in_flight_of: Counted::All,
             duration: DurationRule::FirstDueToEnd,
             peak: PeakRule::Exact,

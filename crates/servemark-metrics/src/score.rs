@@ -143,6 +143,10 @@ impl<'a, 'p> Reader<'a, 'p> {
         let (later, last) = times.fold((0, first), |(later, _), at| (later + 1, Some(at)));
         let origin = self.origin(record);
         let speculative = self.rules.speculative_itl.filter(|_| self.speculative);
+        let has_first = self.has_first(record);
+        let gaps = |rule| {
+            if has_first { Gaps::between(events.clone(), rule) } else { Vec::new().into() }
+        };
         RequestScore {
             index: record.index,
             turn: record.turn,
@@ -150,10 +154,10 @@ impl<'a, 'p> Reader<'a, 'p> {
             streamed: !record.is_document,
             waited_s: seconds_between(record.scheduled, origin),
             start_s: seconds(origin),
-            ttft_s: self.ttft(first.filter(|_| self.has_first(record)), origin),
+            ttft_s: self.ttft(first.filter(|_| has_first), origin),
             latency_s: seconds_between(origin, self.end(record, last)),
-            speculative_itl_s: speculative.map(|rule| Gaps::between(events.clone(), rule)),
-            itl_s: Gaps::between(events, self.rules.itl),
+            speculative_itl_s: speculative.map(gaps),
+            itl_s: gaps(self.rules.itl),
             steps: first.map_or(0, |_| 1 + later + self.silent_steps(record)),
             decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
             output_tokens: self.output_tokens(record, counted),

@@ -10,9 +10,11 @@ use crate::table::Table;
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
     let (service, response) = (&metrics.latencies, &metrics.response);
     let of_tokens = [("TTFT", &service.ttft), ("TPOT", &service.tpot), ("ITL", &service.itl)];
-    let mut from_sent = if generates { of_tokens.to_vec() } else { Vec::new() };
+    // Answers that came whole have no first token and none between others.
+    let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
+    let mut from_sent = if has_tokens { of_tokens.to_vec() } else { Vec::new() };
     from_sent.push(("E2E", &service.e2el));
-    let mut from_due = if generates { vec![("TTFT", &response.ttft)] } else { Vec::new() };
+    let mut from_due = if has_tokens { vec![("TTFT", &response.ttft)] } else { Vec::new() };
     from_due.push(("E2E", &response.e2el));
     grid(table, "Service times, from sent (ms)", &from_sent);
     grid(table, "Response times, from due (ms)", &from_due);
