@@ -2,9 +2,10 @@
 //! tables and files are made.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, bail};
-use servemark::core::RunLogReader;
+use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
@@ -15,8 +16,8 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
     for task in &tasks.tasks {
-        if tasks.reuse != Reuse::Nothing && has_log(task) {
-            worst = worst.max(score(task)?);
+        if let Some(log) = past(task).filter(|_| tasks.reuse != Reuse::Nothing).transpose()? {
+            worst = worst.max(score(task, &log)?);
             continue;
         }
         if tasks.reuse == Reuse::Only {
@@ -44,13 +45,27 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     screen::complain(&format!("Task [{name}]"));
-    if let Some(folder) = parsed.plan.output.run_log.as_deref().and_then(std::path::Path::parent) {
+    let folder = parsed.plan.output.run_log.as_deref().and_then(Path::parent);
+    if let Some(folder) = folder {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let context = serve::voiced(serve::furnished(shared, parsed), parsed);
-    let run = execute(&parsed.plan, &context).map_err(|error| placed(error, task))?;
+    let run = execute(&parsed.plan, &context).map_err(|error| {
+        if let Some(folder) = folder {
+            leave_nothing(folder, task);
+        }
+        placed(error, task)
+    })?;
     serve::report(&run, &parsed.plan.scoring, &parsed.plan.output)
+}
+
+/// Removes the folders of a run that left nothing in them. One that holds something stays, and so do
+/// those above it.
+fn leave_nothing(folder: &Path, task: &Task) {
+    let Some(files) = &task.parsed.plan.output.aisbench else { return };
+    let own = folder.ancestors().take_while(|path| path.starts_with(&files.folder));
+    let _ = own.map(fs::remove_dir).find(Result::is_err);
 }
 
 /// What is wrong with the rows, with the place at which a config asks for them.
@@ -60,16 +75,18 @@ fn placed(error: ExecuteError, task: &Task) -> anyhow::Error {
     if is_of_data { error.context(task.data.clone()) } else { error }
 }
 
-fn has_log(task: &Task) -> bool {
-    task.parsed.plan.output.run_log.as_ref().is_some_and(|path| path.exists())
+/// The log of a task that was run before and came to its measurement.
+fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
+    let path = task.parsed.plan.output.run_log.as_ref().filter(|path| path.exists())?;
+    let log = RunLogReader::open(path).and_then(RunLogReader::into_log);
+    let is_empty = log.as_ref().is_ok_and(|log| log.measured().next().is_none());
+    (!is_empty).then_some(log)
 }
 
 /// The tables and the files of a task that was run before.
-fn score(task: &Task) -> anyhow::Result<ExitCode> {
+fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
-    let Some(path) = &plan.output.run_log else { return Ok(ExitCode::Ok) };
-    let log = RunLogReader::open(path)?.into_log()?;
-    let scores = Scores::of(&log, &plan.scoring);
+    let scores = Scores::of(log, &plan.scoring);
     serve::show(&scores)?;
     if let Some(files) = &plan.output.aisbench {
         scores.save_aisbench(files).context("cannot write the results")?;

@@ -17,6 +17,8 @@ use crate::screen::{self, Screen};
 
 /// Does what was asked for and says how it went.
 pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
+    // A fault of a config shows now before its run and now in it.
+    let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let done = match invocation {
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
@@ -35,7 +37,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         _ => unreachable!("every invocation is served"),
     };
     done.unwrap_or_else(|error| {
-        screen::complain(&format!("error: {error:#}"));
+        screen::complain(&format!("{speaker}error: {error:#}"));
         exit_code(&error)
     })
 }

@@ -1,0 +1,201 @@
+//! `servemark ais_bench` as its user meets it, against the bundled simulator.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{servemark, text};
+
+const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/aisbench/inputs");
+const CHAT: &str = "--models vllm_api_stream_chat --datasets";
+const SIX: &str = "synthetic_gen_string --set datasets.config.RequestCount=6";
+
+/// A folder in which tasks were run, and what was said of them.
+struct Done {
+    folder: TempDir,
+    output: Output,
+}
+
+/// Runs the tasks of a command line against the simulator, where it names no server.
+fn ran(line: &str) -> Done {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = again(&folder, line);
+    Done { folder, output }
+}
+
+fn again(folder: &TempDir, line: &str) -> Output {
+    let simulator = if line.contains("--host-port") { "" } else { "--simulate ttft=2ms,itl=1ms" };
+    let line = format!("ais_bench {line} -m perf {simulator}").replace("INPUTS", INPUTS);
+    servemark(folder, &line.split_whitespace().collect::<Vec<_>>())
+}
+
+impl Done {
+    #[track_caller]
+    fn well(self) -> Self {
+        assert_eq!(self.output.status.code(), Some(0), "{}", text(&self.output.stderr));
+        self
+    }
+
+    fn said(&self) -> String {
+        text(&self.output.stdout) + &text(&self.output.stderr)
+    }
+
+    /// The folder with the results of the only model.
+    fn results(&self) -> PathBuf {
+        let runs = only(&self.folder.path().join("outputs/default"));
+        only(&runs.join("performances"))
+    }
+
+    fn file(&self, name: &str) -> String {
+        let path = self.results().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// A row of the second table.
+    fn common(&self, data: &str, row: &str) -> Value {
+        let table: Value = serde_json::from_str(&self.file(&format!("{data}.json"))).unwrap();
+        table[row]
+            .as_object()
+            .and_then(|stages| stages.values().next())
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn requests(&self, data: &str) -> Vec<Value> {
+        let log = self.file(&format!("{data}.runlog.jsonl"));
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter_map(|line| line.get("request").cloned()).collect()
+    }
+
+    fn of_phase(&self, data: &str, phase: &str) -> Vec<Value> {
+        let requests = self.requests(data).into_iter();
+        requests.filter(|request| request["phase"] == phase).collect()
+    }
+}
+
+/// The only entry of a folder.
+fn only(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries.remove(0)
+}
+
+#[test]
+fn what_broke_off_is_tried_again_and_each_try_is_kept() {
+    let done = ran(&format!("{CHAT} {SIX} --num-warmups 0 --simulate-fault cut@1/3")).well();
+    let (tries, requests) =
+        (done.of_phase("synthetic", "retried"), done.of_phase("synthetic", "measure"));
+    assert_eq!((tries.len(), requests.len()), (2, 6));
+    assert!(tries.iter().all(|request| request["outcome"].get("Err").is_some()));
+    let second: Vec<&Value> =
+        requests.iter().filter(|request| request["earlier_tries"] == 1).collect();
+    assert_eq!(second.len(), 2);
+    for request in second {
+        let first = tries.iter().find(|failed| failed["index"] == request["index"]).unwrap();
+        let [failed, sent] = [&first["ended"], &request["sent"]].map(|at| at.as_u64().unwrap());
+        assert!(sent >= failed, "the second try began before the first was over");
+        assert_eq!(request["scheduled"], first["scheduled"]);
+    }
+    assert_eq!(done.common("synthetic", "Total Requests"), json!(6));
+    assert_eq!(done.common("synthetic", "Failed Requests"), json!(0));
+    assert!(done.said().contains("2 tries failed and were made again."), "{}", done.said());
+}
+
+#[test]
+fn what_was_refused_is_not_tried_again() {
+    let done = ran(&format!("{CHAT} {SIX} --num-warmups 0 --simulate-fault status:503/3")).well();
+    assert_eq!(done.requests("synthetic").len(), 6);
+    assert_eq!(done.common("synthetic", "Failed Requests"), json!(2));
+}
+
+#[test]
+fn a_warm_up_sends_the_first_rows() {
+    let done = ran(&format!("{CHAT} {SIX} --num-warmups 8")).well();
+    let planned = |phase| {
+        let mut requests = done.of_phase("synthetic", phase);
+        requests.sort_by_key(|request| request["index"].as_u64());
+        requests.iter().map(|request| request["planned"].to_string()).collect::<Vec<_>>()
+    };
+    let rows = planned("measure");
+    assert_eq!(planned("warmup"), [&rows[..], &rows[..2]].concat());
+}
+
+#[test]
+fn rows_are_sent_at_their_own_times_and_the_table_names_the_batch() {
+    let done = ran(&format!(
+        "{CHAT} mooncake_trace_gen --dataset-path INPUTS/trace.jsonl --num-prompts 2 --batch-size 9 \
+         --set models.use_timestamp=True --set datasets.fixed_schedule_auto_offset=True \
+         --set datasets.fixed_schedule_end_offset=2000"
+    ))
+    .well();
+    let requests = done.of_phase("mooncake-trace", "measure");
+    let due = requests.iter().map(|request| request["scheduled"].as_u64().unwrap());
+    let due: Vec<u64> = due.collect();
+    assert_eq!(
+        (due.len(), due.iter().max().unwrap() - due.iter().min().unwrap()),
+        (2, 1_000_000_000)
+    );
+    assert_eq!(done.common("mooncake-trace", "Max Concurrency"), json!(9));
+}
+
+#[test]
+fn conversations_keep_their_turns_in_order() {
+    let done = ran("--models vllm_api_stream_chat_multiturn --datasets mtbench_gen \
+                    --dataset-path INPUTS/question.jsonl --batch-size 2")
+    .well();
+    let details = done.file("mtbench_details.jsonl");
+    let turns: Vec<(u64, u64)> = details
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|entry| (entry["id"].as_u64().unwrap(), entry["turn_id"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(turns, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    assert_eq!(done.of_phase("mtbench", "warmup").len(), 2, "a whole conversation warms up");
+}
+
+#[test]
+fn pressure_goes_round_and_a_stable_stage_is_found_in_it() {
+    let done = ran(&format!(
+        "{CHAT} {SIX} --summarizer stable_stage --pressure --pressure-time 1 --batch-size 4"
+    ))
+    .well();
+    let requests = done.of_phase("synthetic", "measure");
+    assert!(
+        requests.iter().any(|request| request["index"].as_u64() >= Some(6)),
+        "it ended too soon"
+    );
+    assert_eq!(done.common("synthetic", "Max Concurrency"), json!(4));
+    assert!(done.said().contains("│ stable "), "{}", done.said());
+}
+
+#[test]
+fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
+    let done = ran(&format!("{CHAT} {SIX} --host-ip 127.0.0.1 --host-port 9 --model-name m"));
+    let said = done.said();
+    assert_ne!(done.output.status.code(), Some(0), "{said}");
+    assert!(said.contains("ais_bench: error: "), "{said}");
+    assert!(!said.contains("\nerror: "), "{said}");
+    let lost = ran(&format!("{CHAT} mtbench_gen --dataset-path absent.jsonl"));
+    assert!(
+        lost.said().contains("ais_bench: error: built-in datasets:75: cannot read absent.jsonl"),
+        "{}",
+        lost.said()
+    );
+    let left =
+        |done: &Done| fs::read_dir(done.folder.path().join("outputs/default")).unwrap().count();
+    assert_eq!(left(&lost), 0);
+}
+
+#[test]
+fn a_task_whose_warm_up_failed_is_run_again_where_it_is_reused() {
+    let line = format!("{CHAT} {SIX}");
+    let failed = ran(&format!("{line} --simulate-fault status:404/1"));
+    assert_eq!(failed.output.status.code(), Some(5), "{}", failed.said());
+    let output = again(&failed.folder, &format!("{line} --reuse"));
+    let done = Done { output, ..failed }.well();
+    assert_eq!(done.common("synthetic", "Success Requests"), json!(6));
+}
