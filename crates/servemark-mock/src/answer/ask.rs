@@ -10,15 +10,18 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub(crate) struct Ask {
+    accumulate_tokens: Option<bool>,
     dimensions: Option<u32>,
     documents: Prompt,
     encoding_format: Option<String>,
     input: Prompt,
     input_ids: Prompt,
+    inputs: Prompt,
     max_completion_tokens: Option<u32>,
     max_output_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
+    parameters: Parameters,
     prompt: Prompt,
     query: Prompt,
     sampling_params: SamplingParams,
@@ -36,8 +39,15 @@ impl Ask {
 
     /// The prompt, under whichever name the dialect has for it.
     pub(crate) fn prompt(&self) -> Prompt {
-        let names =
-            [self.input, self.input_ids, self.messages, self.prompt, self.text, self.text_input];
+        let names = [
+            self.input,
+            self.input_ids,
+            self.inputs,
+            self.messages,
+            self.prompt,
+            self.text,
+            self.text_input,
+        ];
         names.into_iter().fold(Prompt::default(), Prompt::and).and(self.pairs())
     }
 
@@ -65,8 +75,40 @@ impl Ask {
     }
 
     pub(crate) fn output_tokens(&self) -> Option<u32> {
-        let names = [self.max_completion_tokens, self.max_output_tokens, self.max_tokens];
-        names.into_iter().flatten().next().or(self.sampling_params.max_new_tokens)
+        let names = [
+            self.max_completion_tokens,
+            self.max_output_tokens,
+            self.max_tokens,
+            self.sampling_params.max_new_tokens,
+            self.parameters.max_new_tokens,
+            self.parameters.max_tokens,
+        ];
+        names.into_iter().flatten().next()
+    }
+
+    /// The same as a stream.
+    pub(crate) fn streamed(self) -> Self {
+        Self { stream: Some(true), ..self }
+    }
+
+    /// Whether its prompt stands where text-generation-inference has it.
+    pub(crate) fn is_of_tgi(&self) -> bool {
+        self.inputs != Prompt::default()
+    }
+
+    /// Whether every event of Triton's is to hold all the text so far.
+    pub(crate) fn accumulates(&self) -> bool {
+        self.accumulate_tokens.unwrap_or(false)
+    }
+
+    /// Whether `DashScope` is to answer with messages.
+    pub(crate) fn wants_messages(&self) -> bool {
+        self.parameters.result_format.as_deref() == Some("message")
+    }
+
+    /// Whether its events are to hold no more than is new.
+    pub(crate) fn wants_pieces(&self) -> bool {
+        self.parameters.incremental_output.unwrap_or(false)
     }
 
     pub(crate) fn is_stream(&self) -> bool {
@@ -96,6 +138,16 @@ pub(crate) enum UsageEvents {
 #[serde(default)]
 struct SamplingParams {
     max_new_tokens: Option<u32>,
+}
+
+/// What text-generation-inference, Triton and `DashScope` are told in an object of its own.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+struct Parameters {
+    incremental_output: Option<bool>,
+    max_new_tokens: Option<u32>,
+    max_tokens: Option<u32>,
+    result_format: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
@@ -164,7 +216,9 @@ impl<'de> Visitor<'de> for Count {
         let mut all = Prompt::default();
         while let Some(key) = message.next_key::<Key>()? {
             match key {
-                Key::Content | Key::Text => all = all.and(message.next_value()?),
+                Key::Content | Key::Messages | Key::Prompt | Key::Text => {
+                    all = all.and(message.next_value()?);
+                }
                 Key::Other => drop(message.next_value::<IgnoredAny>()?),
             }
         }
@@ -172,11 +226,13 @@ impl<'de> Visitor<'de> for Count {
     }
 }
 
-/// The keys of a message and of a part of its content.
+/// The keys of a message, of a part of its content, and of `DashScope`'s input.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Key {
     Content,
+    Messages,
+    Prompt,
     Text,
     #[serde(other)]
     Other,
@@ -206,6 +262,9 @@ mod tests {
         check_prompt(r#"{"input": [[1, 2], [3]]}"#, 3, 2);
         check_prompt(r#"{"prompt": null}"#, 0, 0);
         check_prompt(r#"{"text_input": "a b"}"#, 2, 1);
+        check_prompt(r#"{"inputs": "a b c"}"#, 3, 1);
+        check_prompt(r#"{"input": {"prompt": "a b"}}"#, 2, 1);
+        check_prompt(r#"{"input": {"messages": [{"role": "user", "content": "a b"}]}}"#, 2, 1);
         check_prompt(r#"{"query": "a b", "documents": ["c", "d e f"]}"#, 8, 2);
     }
 
@@ -220,13 +279,15 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_three_names() {
+    fn lengths_have_several_names() {
         assert_eq!(ask(r#"{"max_tokens": 3}"#).output_tokens(), Some(3));
         assert_eq!(
             ask(r#"{"max_completion_tokens": 4, "max_tokens": null}"#).output_tokens(),
             Some(4)
         );
         assert_eq!(ask(r#"{"sampling_params": {"max_new_tokens": 5}}"#).output_tokens(), Some(5));
+        assert_eq!(ask(r#"{"parameters": {"max_new_tokens": 6}}"#).output_tokens(), Some(6));
+        assert_eq!(ask(r#"{"parameters": {"max_tokens": 7}}"#).output_tokens(), Some(7));
         assert_eq!(ask("{}").output_tokens(), None);
     }
 

@@ -1,4 +1,4 @@
-//! What the routes answer: the shapes that SGLang and vLLM put on the wire.
+//! What the routes answer: the shapes that servers put on the wire.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,6 +20,13 @@ pub(crate) enum Dialect {
     Chat,
     /// `/v1/completions`
     Completions,
+    /// `DashScope`'s own route for texts
+    Dashscope {
+        /// Whether the text is that of a message.
+        as_messages: bool,
+        /// Whether events hold no more than is new.
+        in_pieces: bool,
+    },
     /// `/v1/embeddings`, and Infinity's `/embeddings`
     Embeddings,
     /// SGLang's own `/generate`
@@ -30,8 +37,28 @@ pub(crate) enum Dialect {
     Rerank,
     /// `/v1/responses`
     Responses,
-    /// TensorRT-LLM's stream behind Triton
-    Triton,
+    /// The routes of text-generation-inference
+    Tgi,
+    /// Triton's generate extension
+    Triton {
+        /// Whether events hold all the text so far, as TensorRT-LLM's do if they are asked to.
+        accumulates: bool,
+    },
+}
+
+impl Dialect {
+    /// The same as a body has it: `/generate` is the route of two servers, and some shapes are asked
+    /// for.
+    pub(crate) fn of(self, ask: &Ask) -> Self {
+        match self {
+            Self::Generate if ask.is_of_tgi() => Self::Tgi,
+            Self::Dashscope { .. } => {
+                Self::Dashscope { as_messages: ask.wants_messages(), in_pieces: ask.wants_pieces() }
+            }
+            Self::Triton { .. } => Self::Triton { accumulates: ask.accumulates() },
+            dialect => dialect,
+        }
+    }
 }
 
 /// Writes one request's answer.
@@ -90,8 +117,13 @@ impl<'a> Author<'a> {
             Dialect::Generate => self.generated(tokens),
             Dialect::Pooling => return self.vectors_document("pooling", "data", vectors),
             Dialect::Rerank => self.ranking(),
+            Dialect::Dashscope { as_messages, .. } => {
+                let (number, text) = (self.number.to_string(), words::text(tokens));
+                dashscope(&number, as_messages, &text, LENGTH, &self.dashscope_counts(tokens))
+            }
             Dialect::Responses => self.responses_document(tokens),
-            Dialect::Triton => triton_event(&words::text(tokens)),
+            Dialect::Tgi => tgi_document(&words::text(tokens), tokens),
+            Dialect::Triton { .. } => triton_event(&words::text(tokens)),
         };
         document.to_string()
     }
@@ -119,6 +151,11 @@ impl<'a> Author<'a> {
         document["output"] = json!([message]);
         document["usage"] = usage;
         document
+    }
+
+    fn dashscope_counts(&self, tokens: u32) -> Value {
+        let prompt = self.prompt_tokens();
+        response_usage(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
     }
 
     /// A vector for each text, under the names that a route has for it. Put together from text: as
@@ -222,6 +259,37 @@ pub(super) fn response(number: &str, model: &str, status: &str) -> Value {
 pub(super) fn response_usage(input: Value, output: Value, total: Value) -> Value {
     let counts = [("input_tokens", input), ("output_tokens", output), ("total_tokens", total)];
     counts.into_iter().collect()
+}
+
+/// The reason why an answer is over.
+pub(super) const LENGTH: &str = "length";
+
+/// What `DashScope` says of an answer so far. Of one that goes on, `null` is its reason to end.
+pub(super) fn dashscope(
+    number: &str,
+    as_messages: bool,
+    text: &str,
+    reason: &str,
+    counts: &Value,
+) -> Value {
+    let output = if as_messages {
+        let message = json!({"role": "assistant", "content": text});
+        json!({"choices": [{"finish_reason": reason, "message": message}]})
+    } else {
+        json!({"finish_reason": reason, "text": text})
+    };
+    json!({"output": output, "usage": counts, "request_id": format!("request-{number}")})
+}
+
+fn tgi_document(text: &str, tokens: u32) -> Value {
+    json!({"generated_text": text, "details": tgi_details(json!(tokens))})
+}
+
+/// What text-generation-inference tells of an answer that is over.
+pub(super) fn tgi_details(tokens: Value) -> Value {
+    let reason =
+        [("finish_reason", json!(LENGTH)), ("generated_tokens", tokens), ("seed", Value::Null)];
+    reason.into_iter().collect()
 }
 
 pub(super) fn triton_event(text: &str) -> Value {

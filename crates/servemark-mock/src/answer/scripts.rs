@@ -1,4 +1,4 @@
-//! The streams that the routes answer with, in the shapes that SGLang and vLLM put on the wire.
+//! The streams that the routes answer with, in the shapes that servers put on the wire.
 //!
 //! Each is written once and then filled in for every request: writing one takes longer than a
 //! request of one token otherwise costs.
@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 
 use super::Dialect;
 use super::ask::UsageEvents;
-use super::dialect::{OpenAi, count, response, response_usage, triton_event};
+use super::dialect::{
+    LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_details, triton_event,
+};
 use super::script::Script;
-use super::template::{HEX_NUMBER, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template, Text};
+use super::template::{ALL_TEXT, HEX_NUMBER, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template};
 
 /// The scripts that were needed so far.
 #[derive(Debug, Default)]
@@ -48,8 +50,12 @@ impl Form {
             Dialect::Completions => Some(self.completions(&openai("cmpl"))),
             Dialect::Embeddings | Dialect::Pooling | Dialect::Rerank => None,
             Dialect::Generate => Some(self.generate()),
+            Dialect::Dashscope { as_messages, in_pieces } => {
+                Some(self.dashscope(as_messages, in_pieces))
+            }
             Dialect::Responses => Some(self.responses(model)),
-            Dialect::Triton => Some(self.triton()),
+            Dialect::Tgi => Some(self.tgi()),
+            Dialect::Triton { accumulates } => Some(self.triton(accumulates)),
         }
     }
 
@@ -62,10 +68,10 @@ impl Form {
         };
         let finish = event(json!({}), Some("length")) + &self.usage_event(openai, kind);
         Script {
-            opening: delta(&event(json!({"role": "assistant", "content": ""}), None)),
-            piece: delta(&event(json!({"content": TEXT}), None)),
+            opening: Template::new(&event(json!({"role": "assistant", "content": ""}), None)),
+            piece: Template::new(&event(json!({"content": TEXT}), None)),
             last_piece: None,
-            closing: delta(&finish),
+            closing: Template::new(&finish),
             end_mark: true,
         }
     }
@@ -75,13 +81,13 @@ impl Form {
         let piece = |finish: Option<&str>| {
             let choice =
                 json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
-            delta(&self.style.json(&openai.object(kind, &[choice], self.usage_in_event())))
+            Template::new(&self.style.json(&openai.object(kind, &[choice], self.usage_in_event())))
         };
         Script {
-            opening: delta(""),
+            opening: Template::new(""),
             piece: piece(None),
             last_piece: Some(piece(Some("length"))),
-            closing: delta(&self.usage_event(openai, kind)),
+            closing: Template::new(&self.usage_event(openai, kind)),
             end_mark: true,
         }
     }
@@ -95,13 +101,13 @@ impl Form {
                 "completion_tokens": TOKENS,
                 "cached_tokens": 0,
             });
-            cumulative(&self.style.json(&json!({"text": TEXT, "meta_info": meta})))
+            Template::new(&self.style.json(&json!({"text": ALL_TEXT, "meta_info": meta})))
         };
         Script {
-            opening: cumulative(""),
+            opening: Template::new(""),
             piece: piece(Value::Null),
             last_piece: Some(piece(json!({"type": "length", "length": TOKENS}))),
-            closing: cumulative(""),
+            closing: Template::new(""),
             end_mark: true,
         }
     }
@@ -117,21 +123,60 @@ impl Form {
         let mut completed = whole("completed");
         completed["usage"] = response_usage(json!(PROMPT), json!(TOKENS), json!(TOTAL));
         Script {
-            opening: delta(&event("response.created", ("response", whole("in_progress")))),
-            piece: delta(&event("response.output_text.delta", ("delta", json!(TEXT)))),
+            opening: Template::new(&event("response.created", ("response", whole("in_progress")))),
+            piece: Template::new(&event("response.output_text.delta", ("delta", json!(TEXT)))),
             last_piece: None,
-            closing: delta(&event("response.completed", ("response", completed))),
+            closing: Template::new(&event("response.completed", ("response", completed))),
             end_mark: false,
         }
     }
 
-    /// Every event has all the text so far, and nothing marks the end.
-    fn triton(self) -> Script {
+    /// Every event says what it is and has counts, and the last one why it is the last.
+    fn dashscope(self, as_messages: bool, in_pieces: bool) -> Script {
+        let text = if in_pieces { TEXT } else { ALL_TEXT };
+        let piece = |reason: &str| {
+            let counts = response_usage(json!(PROMPT), json!(TOKENS), json!(TOTAL));
+            let event = dashscope(NUMBER, as_messages, text, reason, &counts);
+            Template::new(&self.style.named("result", &event))
+        };
         Script {
-            opening: cumulative(""),
-            piece: cumulative(&self.style.json(&triton_event(TEXT))),
+            opening: Template::new(""),
+            piece: piece("null"),
+            last_piece: Some(piece(LENGTH)),
+            closing: Template::new(""),
+            end_mark: false,
+        }
+    }
+
+    /// Every event has a token, and the last one the whole text besides.
+    fn tgi(self) -> Script {
+        let piece = |text: Value, details: Value| {
+            let token = json!({"id": 0, "text": TEXT, "logprob": -0.5, "special": false});
+            let event = json!({
+                "index": TOKENS,
+                "token": token,
+                "generated_text": text,
+                "details": details,
+            });
+            Template::new(&self.style.json(&event))
+        };
+        Script {
+            opening: Template::new(""),
+            piece: piece(Value::Null, Value::Null),
+            last_piece: Some(piece(json!(ALL_TEXT), tgi_details(json!(TOKENS)))),
+            closing: Template::new(""),
+            end_mark: false,
+        }
+    }
+
+    /// Nothing marks the end.
+    fn triton(self, accumulates: bool) -> Script {
+        let text = if accumulates { ALL_TEXT } else { TEXT };
+        Script {
+            opening: Template::new(""),
+            piece: Template::new(&self.style.json(&triton_event(text))),
             last_piece: None,
-            closing: cumulative(""),
+            closing: Template::new(""),
             end_mark: false,
         }
     }
@@ -152,12 +197,4 @@ impl Form {
 
 fn usage() -> Value {
     count(json!(PROMPT), json!(TOKENS), json!(TOTAL))
-}
-
-fn delta(events: &str) -> Template {
-    Template::new(events, Text::Delta)
-}
-
-fn cumulative(events: &str) -> Template {
-    Template::new(events, Text::Cumulative)
 }

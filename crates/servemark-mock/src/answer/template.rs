@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::words;
 
-/// Stands in an event where the text goes.
+/// Stands in an event where its own text goes.
 pub(super) const TEXT: &str = "\u{e000}";
 /// Stands in an event, as a string, where the number of tokens so far goes.
 pub(super) const TOKENS: &str = "\u{e001}";
@@ -18,6 +18,8 @@ pub(super) const PROMPT: &str = "\u{e003}";
 pub(super) const NUMBER: &str = "\u{e004}";
 /// The same, as 32 hexadecimal digits.
 pub(super) const HEX_NUMBER: &str = "\u{e005}";
+/// Stands in an event where all text so far goes.
+pub(super) const ALL_TEXT: &str = "\u{e006}";
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -50,13 +52,6 @@ impl Style {
     }
 }
 
-/// Whether an event holds its own text or all text so far. Closed: dialects do one or the other.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Text {
-    Cumulative,
-    Delta,
-}
-
 /// What gaps are filled with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
@@ -72,11 +67,11 @@ pub(super) struct Filling {
 #[derive(Debug)]
 pub(super) struct Template {
     parts: Vec<Part>,
-    text: Text,
 }
 
 #[derive(Debug, Eq, PartialEq)]
 enum Part {
+    AllText,
     Fixed(Vec<u8>),
     HexNumber,
     Number,
@@ -88,32 +83,25 @@ enum Part {
 
 impl Template {
     /// A template of events that have the gaps above.
-    pub(super) fn new(events: &str, text: Text) -> Self {
+    pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
         let events = [TOKENS, TOTAL, PROMPT].into_iter().fold(events.to_owned(), bare);
-        Self { parts: parts(&events), text }
+        Self { parts: parts(&events) }
     }
 
     /// Appends the events.
     pub(super) fn render(&self, filling: &Filling, out: &mut Vec<u8>) {
         for part in &self.parts {
             match part {
+                Part::AllText => words::push(0, filling.until, out),
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::HexNumber => push_padded_hex(filling.number, out),
                 Part::Number => push_number(filling.number, out),
                 Part::Prompt => push_number(filling.prompt_tokens.into(), out),
-                Part::Text => self.render_text(filling, out),
+                Part::Text => words::push(filling.from, filling.until - filling.from, out),
                 Part::Tokens => push_number(filling.until.into(), out),
                 Part::Total => push_number(filling.total(), out),
             }
-        }
-    }
-
-    fn render_text(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let &Filling { from, until, .. } = filling;
-        match self.text {
-            Text::Cumulative => words::push(0, until, out),
-            Text::Delta => words::push(from, until - from, out),
         }
     }
 }
@@ -132,6 +120,7 @@ fn parts(events: &str) -> Vec<Part> {
         let (gap, after) = tail.split_at(TEXT.len());
         parts.push(Part::Fixed(fixed.into()));
         parts.push(match gap {
+            ALL_TEXT => Part::AllText,
             HEX_NUMBER => Part::HexNumber,
             NUMBER => Part::Number,
             PROMPT => Part::Prompt,
@@ -153,7 +142,7 @@ fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number:032x}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e005}';
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e006}';
 
 #[cfg(test)]
 mod tests {
@@ -162,20 +151,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(style: Style, text: Text, expected: &str) {
-        let json = json!({"text": TEXT, "tokens": TOKENS, "total": TOTAL});
+    fn check(style: Style, text: &str, expected: &str) {
+        let json = json!({"text": text, "tokens": TOKENS, "total": TOTAL});
         let filling = Filling { number: 31, prompt_tokens: 10, from: 1, until: 3 };
         let mut out = Vec::new();
-        Template::new(&style.json(&json), text).render(&filling, &mut out);
+        Template::new(&style.json(&json)).render(&filling, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
     fn gaps_are_filled() {
         let style = Style { line_end: "\n", comment: None };
-        check(style, Text::Delta, "data: {\"text\":\" year work\",\"tokens\":3,\"total\":13}\n\n");
+        check(style, TEXT, "data: {\"text\":\" year work\",\"tokens\":3,\"total\":13}\n\n");
         let all = "data: {\"text\":\" time year work\",\"tokens\":3,\"total\":13}\n\n";
-        check(style, Text::Cumulative, all);
+        check(style, ALL_TEXT, all);
     }
 
     #[test]
@@ -183,7 +172,7 @@ mod tests {
         let filling = Filling { number: 31, prompt_tokens: 10, from: 0, until: 0 };
         let mut out = Vec::new();
         let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\"");
-        Template::new(&events, Text::Delta).render(&filling, &mut out);
+        Template::new(&events).render(&filling, &mut out);
         assert_eq!(out, b"id-31 0000000000000000000000000000001f 10");
     }
 

@@ -67,10 +67,14 @@ impl Site {
     fn answer(&self, request: &Request, dialect: Dialect, reception: Reception) -> Reply {
         let keep_alive = request.head.keep_alive();
         let number = self.count_answer();
-        let ask = match Ask::parse(&request.body) {
+        let mut ask = match Ask::parse(&request.body) {
             Ok(ask) => ask,
             Err(problem) => return error(400, &problem.to_string(), keep_alive),
         };
+        if streams(request) {
+            ask = ask.streamed();
+        }
+        let dialect = dialect.of(&ask);
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
@@ -110,6 +114,13 @@ pub(super) fn truth_document(log: &TruthLog, keep_alive: KeepAlive) -> (Vec<u8>,
     }
     let framing = Framing::Length(body.len());
     (document(200, "application/jsonl", &body, framing, keep_alive), keep_alive.into())
+}
+
+/// Whether a stream is asked for beside the body: by the route, or by `DashScope`'s header.
+fn streams(request: &Request) -> bool {
+    let head = &request.head;
+    let is_enabled = head.header("x-dashscope-sse").is_some_and(|value| value == "enable");
+    is_enabled || head.path().ends_with("/generate_stream")
 }
 
 /// The number by which the client knows its request.

@@ -32,7 +32,13 @@ impl Route {
             ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
             ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
             ("POST", "/v1/responses") => Self::Answer(Dialect::Responses),
-            ("POST", "/v2/models/ensemble/generate_stream") => Self::Answer(Dialect::Triton),
+            ("POST", "/generate_stream") => Self::Answer(Dialect::Tgi),
+            ("POST", "/api/v1/services/aigc/text-generation/generation") => {
+                Self::Answer(Dialect::Dashscope { as_messages: false, in_pieces: false })
+            }
+            ("POST", path) if is_triton(path) => {
+                Self::Answer(Dialect::Triton { accumulates: false })
+            }
             (
                 "GET" | "POST",
                 "/flush_cache"
@@ -51,6 +57,12 @@ impl Route {
             _ => Self::Unknown,
         }
     }
+}
+
+/// Whether it is Triton's generate extension for a model of whatever name.
+fn is_triton(path: &str) -> bool {
+    let model = path.strip_prefix("/v2/models/").and_then(|path| path.rsplit_once('/'));
+    model.is_some_and(|(_, end)| ["generate", "generate_stream"].contains(&end))
 }
 
 impl Site {

@@ -115,6 +115,13 @@ impl Response {
         self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
     }
 
+    /// Every event as JSON, of a dialect that has no end mark.
+    #[track_caller]
+    pub(crate) fn unmarked(&self) -> Vec<Value> {
+        assert!(self.is_whole, "{self:?}");
+        self.events().into_iter().map(|event| serde_json::from_str(event).unwrap()).collect()
+    }
+
     /// Every event as JSON; the last must be the end mark.
     #[track_caller]
     pub(crate) fn stream(&self) -> Vec<Value> {

@@ -1,10 +1,11 @@
 //! Every route's body, read as a client reads it.
 
+use std::io::Write;
 use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
-use crate::client::{call, get, post, server, start};
+use crate::client::{Response, call, connect, get, post, request, server, start};
 
 /// The first eight tokens of every answer.
 const TEXT: &str = " time year work life hand part case week";
@@ -171,12 +172,69 @@ fn documents_are_ranked() {
 }
 
 #[test]
-fn triton_streams_all_the_text_so_far_and_marks_no_end() {
-    let body = r#"{"text_input": "a b", "max_tokens": 8, "stream": true}"#;
+fn triton_streams_all_the_text_so_far_if_asked_and_marks_no_end() {
+    let body =
+        r#"{"text_input": "a b", "max_tokens": 8, "stream": true, "accumulate_tokens": true}"#;
     let response = post(&server(&[]), "/v2/models/ensemble/generate_stream", body);
     assert!(!response.body.contains("[DONE]"), "{}", response.body);
     assert_eq!(response.body.matches("data: ").count(), 8);
     assert!(response.body.contains(&format!("\"text_output\":\"{TEXT}\"")), "{}", response.body);
+}
+
+#[test]
+fn triton_serves_models_of_any_name() {
+    let body = r#"{"text_input": "a b", "parameters": {"max_new_tokens": 8}}"#;
+    let events = post(&server(&[]), "/v2/models/org/m/generate_stream", body).unmarked();
+    assert_eq!(joined(&events, |event| &event["text_output"]), TEXT);
+    let answer = post(&server(&[]), "/v2/models/org/m/generate", body).json();
+    assert_eq!(answer["text_output"], TEXT);
+    assert_eq!(post(&server(&[]), "/v2/models/m/infer", body).status, 404);
+}
+
+#[test]
+fn tgi_streams_tokens_and_the_whole_text_with_the_last() {
+    let body = r#"{"inputs": "a b c", "parameters": {"max_new_tokens": 8}}"#;
+    let events = post(&server(&[]), "/generate_stream", body).unmarked();
+    assert_eq!(joined(&events, |event| &event["token"]["text"]), TEXT);
+    assert_eq!(events[6]["generated_text"], Value::Null);
+    assert_eq!(events[7]["generated_text"], TEXT);
+    let details = json!({"finish_reason": "length", "generated_tokens": 8, "seed": null});
+    assert_eq!(events[7]["details"], details);
+    let answer = post(&server(&[]), "/generate", body).json();
+    assert_eq!(answer, json!({"generated_text": TEXT, "details": details}));
+}
+
+const DASHSCOPE: &str = "/api/v1/services/aigc/text-generation/generation";
+
+#[test]
+fn dashscope_streams_where_its_header_asks_for_it() {
+    let mock = server(&[]);
+    let ask = |parameters: &str| {
+        let input = r#"{"prompt": "a b"}"#;
+        let body =
+            format!(r#"{{"input": {input}, "parameters": {{"max_tokens": 8{parameters}}}}}"#);
+        let headers = "Connection: close\r\nX-DashScope-SSE: enable\r\n";
+        let mut socket = connect(&mock);
+        socket.write_all(&request("POST", DASHSCOPE, headers, &body)).unwrap();
+        Response::read_all(&mut socket).unmarked()
+    };
+    let so_far = ask("");
+    assert_eq!(so_far[0]["output"], json!({"finish_reason": "null", "text": " time"}));
+    assert_eq!(so_far[7]["output"], json!({"finish_reason": "length", "text": TEXT}));
+    let usage = json!({"input_tokens": 2, "output_tokens": 8, "total_tokens": 10});
+    assert_eq!(so_far[7]["usage"], usage);
+    let pieces = ask(r#", "incremental_output": true, "result_format": "message""#);
+    let text = joined(&pieces, |event| &event["output"]["choices"][0]["message"]["content"]);
+    assert_eq!(text, TEXT);
+}
+
+#[test]
+fn dashscope_answers_in_one_piece() {
+    let input = r#"{"messages": [{"role": "user", "content": "how are you"}]}"#;
+    let body = format!(r#"{{"input": {input}, "parameters": {{"max_tokens": 8}}}}"#);
+    let answer = post(&server(&[]), DASHSCOPE, &body).json();
+    assert_eq!(answer["output"], json!({"finish_reason": "length", "text": TEXT}));
+    assert_eq!(answer["usage"]["input_tokens"], 3);
 }
 
 #[test]
