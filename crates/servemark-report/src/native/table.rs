@@ -77,7 +77,9 @@ fn run(table: &mut Table, report: &Report<'_>) {
     }
     table.row("backend", backend(facts));
     table.row("model", &facts.model);
-    table.row("tokenizer", &facts.tokenizer);
+    if !facts.tokenizer.is_empty() {
+        table.row("tokenizer", &facts.tokenizer);
+    }
     table.row("data set", dataset(facts));
     table.row("load", asked_load(facts));
     table.row("duration", unit(Some(report.metrics.duration_s), "s"));
