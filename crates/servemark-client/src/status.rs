@@ -26,18 +26,19 @@ pub(crate) fn status_error(
 fn cure(status: StatusCode, route: &str) -> &'static str {
     match (status, route) {
         (StatusCode::NOT_FOUND, "/v1/completions") => {
-            "; is the model's name right? if this is a chat-only server, \
-             try --backend sglang-oai-chat"
+            "; is the model's name right? a chat-only server is asked on /v1/chat/completions, \
+             by a chat backend"
         }
         (StatusCode::NOT_FOUND, "/v1/chat/completions") => {
-            "; is the model's name right? if this server has no chat, try --backend sglang-oai"
+            "; is the model's name right? a server without chats is asked on /v1/completions, \
+             by a backend of completions"
         }
         (StatusCode::NOT_FOUND, "/generate") => {
-            "; if this is no SGLang server, try --backend sglang-oai-chat"
+            "; a server that is not SGLang's is asked on /v1/chat/completions, by a chat backend"
         }
         (StatusCode::NOT_FOUND, _) => "; does the server offer this route under this base URL?",
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
-            "; is the key right? it is read from OPENAI_API_KEY or API_KEY"
+            "; was a key given (--api-key, OPENAI_API_KEY or API_KEY), and is it right?"
         }
         _ => "",
     }
@@ -65,7 +66,7 @@ mod tests {
             "/v1/completions",
             r#"{"detail":"Not Found"}"#,
             "the server answered 404 for /v1/completions: Not Found; is the model's name right? \
-             if this is a chat-only server, try --backend sglang-oai-chat",
+             a chat-only server is asked on /v1/chat/completions, by a chat backend",
         );
         check(
             404,

@@ -137,7 +137,7 @@ pub enum SpecialTokens {
 pub enum TokenizerError {
     /// The folder or the file is not there.
     #[error(
-        "{path} is not there; give a folder that holds a tokenizer.json (--tokenizer DIR)",
+        "{path} is not there; give a folder that holds a tokenizer.json as the tokenizer",
         path = path.display()
     )]
     Missing {
@@ -175,7 +175,7 @@ pub enum TokenizerError {
         reason: String,
     },
     /// The model ships no chat template.
-    #[error("this tokenizer has no chat template; leave --apply-chat-template out")]
+    #[error("this tokenizer has no chat template; give one that has, or apply none to the prompts")]
     NoChatTemplate,
     /// The chat template does not render.
     #[error("the chat template does not render: {reason}")]

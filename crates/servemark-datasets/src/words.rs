@@ -51,7 +51,7 @@ const MOST: usize = 4096;
 const FEWEST: usize = 64;
 
 const NO_WORDS: &str = "prompts of given lengths cannot be written with this tokenizer: too few of \
-    its tokens are English words that stay whole beside each other; give another (--tokenizer DIR)";
+    its tokens are English words that stay whole beside each other; give another tokenizer";
 
 #[cfg(test)]
 mod tests {

@@ -73,7 +73,7 @@ impl Read {
 /// A file that is right for others and not for us.
 fn refuse(path: &Path, why: &str) -> TokenizerError {
     unusable(path)(format!(
-        "{why}; give a folder that holds a tokenizer.json (--tokenizer DIR), as transformers' \
+        "{why}; give a folder that holds a tokenizer.json as the tokenizer, as transformers' \
          AutoTokenizer.from_pretrained(…).save_pretrained(DIR) writes it"
     ))
 }

@@ -58,7 +58,7 @@ fn files_that_are_not_there_or_not_right() {
     let bad = folder.write("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\nNaN,1,1\n");
     refuses(&folder, &trace(&bad), 2, &["bad.csv:2", "is no date and time"]);
     let no_tokenizer = simulated(&["--tokenizer", "."]);
-    refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "--tokenizer DIR"]);
+    refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "as the tokenizer"]);
 }
 
 #[test]

@@ -81,7 +81,13 @@ fn what_cannot_be_had_says_what_to_do() {
             assert!(news.contains(word), "{word:?} is not in {news}");
         }
     };
-    fails(&[("HF_HUB_OFFLINE", "1")], &["org/tiny", "HF_HUB_OFFLINE", "--tokenizer DIR"]);
+    fails(
+        &[("HF_HUB_OFFLINE", "1")],
+        &["org/tiny", "HF_HUB_OFFLINE", "give a folder that holds the tokenizer"],
+    );
     fails(&[], &["401", "HF_TOKEN"]);
-    fails(&[("HF_ENDPOINT", "http://127.0.0.1:9")], &["127.0.0.1:9", "--tokenizer DIR"]);
+    fails(
+        &[("HF_ENDPOINT", "http://127.0.0.1:9")],
+        &["127.0.0.1:9", "give a folder that holds the tokenizer"],
+    );
 }

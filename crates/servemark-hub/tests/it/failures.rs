@@ -8,7 +8,7 @@ use servemark_testkit::{HubFile, StandInHub};
 use crate::{User, write};
 
 const MODEL: &str = "org/tiny";
-const CURE: &str = "give a folder that holds the tokenizer (--tokenizer DIR)";
+const CURE: &str = "give a folder that holds the tokenizer";
 
 fn hub() -> StandInHub {
     StandInHub::start().with("models/org/tiny/tokenizer.json", HubFile::small("{}"))
