@@ -23,6 +23,9 @@ pub struct RequestRecord {
     /// [retried](Phase::Retried).
     #[serde(default, skip_serializing_if = "is_default")]
     pub earlier_tries: u32,
+    /// The name that a recorded request had where it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Box<str>>,
     /// What the data set planned.
     pub planned: Planned,
     /// By whose clock its arrivals are known.

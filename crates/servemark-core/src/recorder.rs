@@ -42,6 +42,7 @@ impl Recorder {
                 turn: 0,
                 phase,
                 earlier_tries: 0,
+                request_id: sample.request_id.clone(),
                 arrival_clock: ArrivalClock::User,
                 planned: sample.into(),
                 scheduled,

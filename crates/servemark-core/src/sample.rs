@@ -40,6 +40,8 @@ pub struct Sample {
     pub extra_body: JsonObject,
     /// Headers that this request alone carries.
     pub headers: Vec<(String, String)>,
+    /// The name that it had where it was recorded, which its record keeps and nobody is sent.
+    pub request_id: Option<Box<str>>,
 }
 
 impl Sample {
@@ -57,6 +59,7 @@ impl Sample {
             adapter: None,
             extra_body: JsonObject::new(),
             headers: Vec::new(),
+            request_id: None,
         }
     }
 

@@ -52,7 +52,7 @@ impl ModelPart {
     /// What its user can do who cannot have it.
     pub(crate) fn cure(self) -> &'static str {
         match self {
-            Self::Tokenizer => "give a folder that holds the tokenizer (--tokenizer DIR)",
+            Self::Tokenizer => "give a folder that holds the tokenizer",
             Self::Shape | Self::Weights => "give a folder that holds the model (--model-path DIR)",
         }
     }

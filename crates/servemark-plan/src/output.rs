@@ -111,6 +111,10 @@ pub struct OutputSpec {
     pub result_file: Option<PathBuf>,
     /// Whether that line holds every request.
     pub details: bool,
+    /// Whether the texts of all answers stay in memory to the end, however many: what is made of the
+    /// run besides repeats them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keeps_texts: bool,
     /// The file to which a line about the steady part is appended.
     pub steady_state_file: Option<PathBuf>,
     /// The files that vLLM's client leaves behind.

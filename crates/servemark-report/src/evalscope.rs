@@ -19,7 +19,7 @@ mod sweep;
 mod tables;
 
 #[cfg(feature = "sqlite")]
-pub use self::database::{EvalscopeDatabaseError, evalscope_database};
+pub use self::database::{EvalscopeDatabaseError, save_evalscope_database};
 pub use self::files::EvalscopeSummary;
 pub use self::run::EvalscopeRun;
 pub use self::style::{EvalscopeOptions, EvalscopeStyle};

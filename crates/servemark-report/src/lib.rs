@@ -39,7 +39,7 @@ pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};
 #[cfg(feature = "sqlite")]
-pub use evalscope::{EvalscopeDatabaseError, evalscope_database};
+pub use evalscope::{EvalscopeDatabaseError, save_evalscope_database};
 pub use evalscope::{
     EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, EvalscopeSummary,
     EvalscopeSweep, EvalscopeTable,

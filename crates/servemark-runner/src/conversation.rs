@@ -1,6 +1,7 @@
 //! What is said again with every turn.
 
 use std::borrow::Cow;
+use std::iter;
 use std::slice;
 
 use servemark_core::{
@@ -104,6 +105,18 @@ impl<'a> Conversation<'a> {
     }
 }
 
+/// What the turns of a session asked: the first one, and one more for each of these answers.
+pub fn asked(
+    session: &Session,
+    spec: &SessionSpec,
+    answers: &[&RequestRecord],
+) -> Vec<Result<Sample, RequestError>> {
+    let mut conversation = Conversation::of(session, SessionRules::of(spec));
+    let opening = Conversation::opening(session).map(Cow::into_owned);
+    let later = answers.iter().map_while(|answer| conversation.after(answer));
+    iter::once(opening).chain(later.map(|turn| turn.asks)).collect()
+}
+
 /// What a turn says, as messages of a role and a content.
 fn said(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
     match &sample.prompt {
@@ -202,6 +215,24 @@ mod tests {
             r#"[{"role":"user","content":"one"},{"role":"assistant","content":"AB"},{"role":"user","content":"two"},{"role":"assistant","content":"C"},{"role":"user","content":"three"}]"#,
         );
         assert_eq!(conversation.after(&answered(&[], None)), None);
+    }
+
+    #[test]
+    fn what_was_asked_can_be_put_again() {
+        let session = session(&["one", "two", "three"]);
+        let answer = answered(&[(DeltaKind::Content, "A")], None);
+        let asked = asked(&session, &SessionSpec::default(), &[&answer]);
+        let prompts: Vec<String> = asked
+            .into_iter()
+            .map(|sample| serde_json::to_string(&sample.unwrap().prompt).unwrap())
+            .collect();
+        assert_eq!(
+            prompts,
+            [
+                r#"[{"role":"user","content":"one"}]"#,
+                r#"[{"role":"user","content":"one"},{"role":"assistant","content":"A"},{"role":"user","content":"two"}]"#,
+            ]
+        );
     }
 
     #[test]

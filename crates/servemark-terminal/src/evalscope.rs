@@ -75,7 +75,7 @@ fn run_one(done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
     serve::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
     if let Some(folder) = folder(plan) {
-        let kept = scores.save_evalscope(&reported.run, folder);
+        let kept = scores.save_evalscope(&reported.run, done.run.sent.as_ref(), folder);
         kept.with_context(|| format!("cannot write the results to {}", folder.display()))?;
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;

@@ -82,7 +82,14 @@ async fn run(
         Some(why) => context.tell(&News::EngineLost { why: &why }),
         None => {}
     }
-    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards: 0 })
+    Ok(Run {
+        log,
+        audit,
+        run_log: plan.output.run_log.clone(),
+        run_log_error,
+        lost_shards: 0,
+        sent: None,
+    })
 }
 
 async fn load_engine(

@@ -4,10 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+#[cfg(feature = "sqlite")]
+use servemark_core::RequestRecord;
 use servemark_plan::Layout;
 use servemark_report::EvalscopeRun;
 
-use crate::Scores;
+use crate::{Scores, Sent};
 
 impl Scores<'_> {
     /// The run with its numbers as evalscope has them.
@@ -16,22 +18,33 @@ impl Scores<'_> {
     }
 
     /// Writes the files of a run to its folder, which is there. The database of its requests is one of
-    /// them where the feature `sqlite` is on.
-    pub fn save_evalscope(&self, run: &EvalscopeRun, folder: &Path) -> io::Result<()> {
+    /// them where the feature `sqlite` is on; it has their bodies if somebody says what was sent.
+    pub fn save_evalscope(
+        &self,
+        run: &EvalscopeRun,
+        sent: Option<&Sent>,
+        folder: &Path,
+    ) -> io::Result<()> {
         let arguments = &self.log.header().facts.echo;
         for (name, text) in run.files(arguments) {
             fs::write(folder.join(name), text)?;
         }
         #[cfg(feature = "sqlite")]
-        self.save_evalscope_requests(&folder.join("benchmark_data.db"))?;
+        self.save_evalscope_requests(sent, &folder.join("benchmark_data.db"))?;
+        #[cfg(not(feature = "sqlite"))]
+        let _ = sent;
         Ok(())
     }
 
-    /// What was sent is not in a log, so nobody knows a request's body here.
     #[cfg(feature = "sqlite")]
-    fn save_evalscope_requests(&self, path: &Path) -> io::Result<()> {
+    fn save_evalscope_requests(&self, sent: Option<&Sent>, path: &Path) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let bodies = sent.map(|sent| sent.bodies(self.log));
+        let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
         let report = self.report(Layout::Evalscope);
-        let database = servemark_report::evalscope_database(&report, &|_| None);
-        fs::write(path, database.map_err(io::Error::other)?)
+        servemark_report::save_evalscope_database(&report, &body, path).map_err(io::Error::other)
     }
 }

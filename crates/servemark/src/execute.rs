@@ -15,7 +15,7 @@ use crate::draw::Load;
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
-use crate::{ExecuteError, RunContext, afterwards, align, draw, facts, files};
+use crate::{ExecuteError, RunContext, Sent, afterwards, align, draw, facts, files};
 
 /// A run that came to its end, by itself or because it was stopped.
 #[derive(Debug)]
@@ -33,13 +33,15 @@ pub struct Run {
     /// How many of the threads that send and read died. The log lacks what was theirs, and says
     /// that the run was interrupted.
     pub lost_shards: usize,
+    /// What was sent, of a run over HTTP that is not known by its log alone.
+    pub sent: Option<Sent>,
 }
 
 impl Run {
     /// A run that is known by its log alone.
     pub fn of_log(log: RunLog) -> Self {
         let audit = Audit::of(&log);
-        Self { log, audit, run_log: None, run_log_error: None, lost_shards: 0 }
+        Self { log, audit, run_log: None, run_log_error: None, lost_shards: 0, sent: None }
     }
 
     /// A run that was over before, by the log that it left.
@@ -88,7 +90,8 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
         footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
     }
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
-    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards })
+    let sent = Some(stage.sent());
+    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards, sent })
 }
 
 /// What a run is made of before anything is measured.

@@ -43,7 +43,7 @@ impl Room {
     pub(crate) fn of(plan: &BenchPlan) -> Self {
         let output = &plan.output;
         let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
-        let shows_texts = plan.scoring.print_requests || details;
+        let shows_texts = plan.scoring.print_requests || details || output.keeps_texts;
         Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
     }
 

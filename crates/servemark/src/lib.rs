@@ -114,6 +114,7 @@ mod salt;
 mod score;
 mod search;
 mod selftest;
+mod sent;
 mod server;
 mod slices;
 mod stage;
@@ -138,6 +139,7 @@ pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
     SelftestVerdict, selftest,
 };
+pub use sent::{Sent, SentBodies};
 pub use slices::cut_text;
 pub use stop_key::stop_on_ctrl_c;
 pub use sweep::{

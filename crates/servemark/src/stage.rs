@@ -23,7 +23,7 @@ use crate::journal::Journal;
 use crate::probes::{Probe, Probes};
 use crate::profiler::Profilers;
 use crate::server::{self, Server};
-use crate::{ExecuteError, RunContext, greeting};
+use crate::{ExecuteError, RunContext, Sent, greeting};
 
 /// All that is on stage while requests are sent.
 pub(crate) struct Stage<'a> {
@@ -79,6 +79,12 @@ impl Stage<'_> {
             self.context.tell(&News::ShardLost { shard: share.shard() });
         }
         Ok(Measured { cost, lost_shards: lost.len(), began, ended, counters })
+    }
+
+    /// What is sent, for whoever asks afterwards.
+    pub(crate) fn sent(&self) -> Sent {
+        let (sessions, rules) = (Arc::clone(&self.load.sessions), self.plan.load.sessions.clone());
+        Sent::new(sessions, self.wire().build(), rules)
     }
 
     /// Lets probes be sent from now on, if the plan wants any.

@@ -25,6 +25,8 @@ pub(super) fn scoring(args: &EvalscopeArgs) -> Result<ScoringSpec, CliError> {
 pub(super) fn output(folder: &Path) -> OutputSpec {
     let mut output = OutputSpec::default();
     output.run_log = Some(folder.join(RUN_LOG));
+    // The database of requests has them, and the bodies of later turns.
+    output.keeps_texts = true;
     output
 }
 

@@ -69,6 +69,8 @@ pub(super) struct Asked {
     /// Keys that its body has besides, and headers.
     pub(super) extra_body: JsonObject,
     pub(super) headers: Vec<(String, String)>,
+    /// Its name where it was recorded.
+    pub(super) request_id: Option<Box<str>>,
 }
 
 impl Asked {
@@ -80,6 +82,7 @@ impl Asked {
             max_tokens: None,
             extra_body: JsonObject::new(),
             headers: Vec::new(),
+            request_id: None,
         }
     }
 
@@ -90,6 +93,7 @@ impl Asked {
         sample.media.clone_from(&self.media);
         sample.extra_body.clone_from(&self.extra_body);
         sample.headers.clone_from(&self.headers);
+        sample.request_id.clone_from(&self.request_id);
         sample
     }
 }

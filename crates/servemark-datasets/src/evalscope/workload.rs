@@ -66,7 +66,7 @@ impl EvalscopeWorkloadSpec {
     }
 
     fn asked(&self, record: Record) -> Asked {
-        let Record { mut body, headers, output, .. } = record;
+        let Record { mut body, headers, request_id, output, .. } = record;
         if let Some(model) = self.model_for(&body) {
             body.insert("model".to_owned(), model.into());
         }
@@ -77,6 +77,7 @@ impl EvalscopeWorkloadSpec {
             }
         }
         let mut asked = Asked::new(Prompt::Body(body), 0);
+        asked.request_id = request_id;
         asked.headers = headers.into_iter().filter(|(name, _)| self.repeats(name)).collect();
         asked
     }
@@ -124,6 +125,7 @@ struct Record {
     /// In seconds since any moment.
     at: f64,
     headers: BTreeMap<String, String>,
+    request_id: Option<Box<str>>,
     output: Option<u32>,
 }
 
@@ -153,8 +155,7 @@ struct Line {
     body: Value,
     timestamp: Value,
     headers: Option<BTreeMap<String, String>>,
-    #[serde(rename = "request_id")]
-    _request_id: Option<String>,
+    request_id: Option<Box<str>>,
     completion_tokens: Option<u32>,
 }
 
@@ -168,6 +169,7 @@ fn record(text: &str) -> Result<Record, String> {
         body: body(line.body)?,
         at: moment(&line.timestamp)?,
         headers: line.headers.unwrap_or_default(),
+        request_id: line.request_id.filter(|id| !id.is_empty()),
         output: line.completion_tokens,
     })
 }

@@ -13,7 +13,7 @@ use servemark_rng::RandomState;
 
 use crate::evalscope_flags::Flags;
 use crate::vllm::{After, read_all};
-use crate::{draw, tokenizer};
+use crate::{draw, fixture, tokenizer};
 
 #[derive(Deserialize)]
 struct Case {
@@ -140,6 +140,17 @@ fn alike(name: &str, ours: &str, expected: &str) {
 fn pixels(uri: &str) -> image::RgbImage {
     let (_, file) = uri.split_once(',').unwrap();
     image::load_from_memory(&STANDARD.decode(file).unwrap()).unwrap().into_rgb8()
+}
+
+#[test]
+fn recorded_requests_keep_their_names() {
+    let mut data = EvalscopeData::named(EvalscopeName::WorkloadTrace);
+    let EvalscopeData::Workload(spec) = &mut data else { panic!("{data:?}") };
+    spec.path = Some(fixture("evalscope/inputs/workload.jsonl"));
+    let spec = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
+    let drawn = draw(&spec, 0, tokenizer("gpt2"), &mut RandomState::seeded(0)).unwrap();
+    let named = drawn.sessions.iter().filter_map(|session| session.first.request_id.as_deref());
+    assert_eq!(named.collect::<Vec<_>>(), ["a"]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The database of single requests: evalscope's table, typed, and without anything that only Python
 //! reads.
 
+use std::path::Path;
+
 use rusqlite::{Connection, Statement, params};
 use serde_json::{Value, json};
 use servemark_core::{DeltaKind, DeltaRow, RequestRecord};
@@ -15,17 +17,21 @@ use crate::Report;
 #[error("cannot make the database of requests")]
 pub struct EvalscopeDatabaseError(#[from] rusqlite::Error);
 
-/// The bytes of `benchmark_data.db`: a `SQLite` file with the table `result`, a row for each request of
-/// the measurement in the order of their ends. `body` knows what was sent, where anybody does.
+/// Makes `benchmark_data.db`, of which there is none yet: a `SQLite` file with the table `result`, a
+/// row for each request of the measurement in the order of their ends. `body` knows the JSON that was
+/// sent, where anybody does; it is kept as Python writes it.
+///
+/// The rows go to the file as they come, for the bodies of a run may be more than its memory.
 ///
 /// The columns are evalscope's, and ours behind them: `error`, when the request was sent by the wall
 /// clock (`start_unix`), and its place in the run (`session`, `turn`). Times are in seconds since the
 /// run's clock started; what a request that failed has none of is null.
-pub fn evalscope_database(
+pub fn save_evalscope_database(
     report: &Report<'_>,
-    body: &dyn Fn(&RequestRecord) -> Option<String>,
-) -> Result<Vec<u8>, EvalscopeDatabaseError> {
-    let connection = Connection::open_in_memory()?;
+    body: &dyn Fn(&RequestRecord) -> Option<Vec<u8>>,
+    path: &Path,
+) -> Result<(), EvalscopeDatabaseError> {
+    let connection = Connection::open(path)?;
     connection.execute_batch(TABLE)?;
     connection.execute_batch("BEGIN")?;
     let scores = report.scores();
@@ -35,11 +41,17 @@ pub fn evalscope_database(
     let mut insert = connection.prepare(INSERT)?;
     for (record, score) in rows {
         let row = Row { record, score, began_unix_s, tpot: report.metrics.policy.tpot };
-        row.insert(&mut insert, body(record).as_deref())?;
+        let body = body(record).and_then(|body| in_python(&body));
+        row.insert(&mut insert, body.as_deref())?;
     }
     drop(insert);
-    connection.execute_batch("COMMIT")?;
-    Ok(connection.serialize("main")?.to_vec())
+    Ok(connection.execute_batch("COMMIT")?)
+}
+
+/// JSON as Python's `json.dumps` writes it, with what is beyond ASCII as it is.
+fn in_python(body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    to_string(&value, Text::Unicode).ok()
 }
 
 const TABLE: &str = "CREATE TABLE result(
@@ -93,7 +105,7 @@ impl Row<'_> {
             tokens(score.output_token_count()),
             of_success(0.0),
             of_success(score.tpot_s(self.tpot).unwrap_or_default()),
-            None::<String>,
+            record.request_id.as_deref(),
             score.streamed,
             record.outcome.as_ref().err().map(|error| error.message.as_str()),
             self.began_unix_s + score.start_s,

@@ -1,10 +1,10 @@
 //! evalscope's database of requests, read back.
 
-use std::fs;
+use std::path::Path;
 
 use rusqlite::Connection;
 use servemark_metrics::{Audit, Metrics};
-use servemark_report::{EvalscopeStyle, Report, evalscope_database};
+use servemark_report::{EvalscopeStyle, Report, save_evalscope_database};
 
 use crate::evalscope_golden::Golden;
 
@@ -15,11 +15,12 @@ fn opened(name: &str) -> Connection {
     let metrics = Metrics::score(log, &EvalscopeStyle::Newest.policy());
     let audit = Audit::of(log);
     let report = Report::new(log, &metrics, &audit);
-    let body =
-        |record: &servemark_core::RequestRecord| Some(format!("{{\"n\": {}}}", record.index));
-    let bytes = evalscope_database(&report, &body).unwrap();
+    let body = |record: &servemark_core::RequestRecord| {
+        Some(format!("{{\"n\":{}}}", record.index).into_bytes())
+    };
     let path = format!("{}/{name}.db", env!("CARGO_TARGET_TMPDIR"));
-    fs::write(&path, bytes).unwrap();
+    let _ = std::fs::remove_file(&path);
+    save_evalscope_database(&report, &body, Path::new(&path)).unwrap();
     Connection::open(path).unwrap()
 }
 

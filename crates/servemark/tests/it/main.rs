@@ -10,6 +10,7 @@ mod profiling;
 mod runs;
 mod searches;
 mod selftest;
+mod sent;
 mod sessions;
 mod sweeps;
 mod vllm_files;
