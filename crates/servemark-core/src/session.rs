@@ -16,6 +16,8 @@ pub struct Session {
     pub follow_ups: Vec<FollowUp>,
     /// When a trace says it begins, from the trace's beginning.
     pub begins: Option<Duration>,
+    /// How long its user waits before the first request, once it may begin and has its place.
+    pub pause: Duration,
 }
 
 /// A later turn of a session.
@@ -74,6 +76,6 @@ impl Session {
 
 impl From<Sample> for Session {
     fn from(first: Sample) -> Self {
-        Self { first, follow_ups: Vec::new(), begins: None }
+        Self { first, follow_ups: Vec::new(), begins: None, pause: Duration::ZERO }
     }
 }

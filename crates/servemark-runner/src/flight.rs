@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use servemark_core::{
     ErrorKind, Finish, Phase, Recorder, RequestError, RequestRecord, Sample, Session, Stamp,
@@ -60,6 +61,11 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
     pub(crate) async fn fly(self: Rc<Self>, departure: Departure<Prepared<T>>) -> Vec<Outcome> {
         let Departure { index, due, pass: _pass, granted, call } = departure;
         let session = &self.sessions[index % self.sessions.len()];
+        let begun = match session.pause {
+            Duration::ZERO => Some((due, granted)),
+            pause => Box::pin(self.think(granted + pause)).await,
+        };
+        let Some((due, granted)) = begun else { return Vec::new() };
         let mut conversation = Conversation::of(session, self.orders.sessions);
         let phase = self.orders.phase_of(index, self.phase);
         let recorder = Recorder::new(index, phase, &session.first, due);
@@ -113,6 +119,12 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         (recorder, call)
     }
 
+    /// Waits until a session that has its place is opened. Says when that was due, and when it may be;
+    /// nothing if the run was stopped before.
+    async fn think(&self, due: Stamp) -> Option<(Stamp, Stamp)> {
+        Some((due, self.wait(due).await?))
+    }
+
     /// A later turn at its due time; none if the run was stopped before, or its time is over.
     async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<Prepared<T>>> {
         let Turn { number, follow_ups, due, adds, asks } = turn;
@@ -128,17 +140,21 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
             Ok(sample) => prepare(&self.transport, sample).await,
             Err(error) => Err(error),
         };
+        recorder.granted(self.wait(due).await?);
+        Some(Request { recorder, call, asks: kept })
+    }
+
+    /// Waits for a due time. Says when a request may go; nothing if the run was stopped before.
+    async fn wait(&self, due: Stamp) -> Option<Stamp> {
         let departure = async {
             self.alarm.until(due - self.transport.head_start()).await;
             self.orders.room(self.alarm.clock()).await;
         };
         tokio::select! {
             biased;
-            () = self.orders.stop.reached(Stop::Drain) => return None,
-            () = departure => {}
+            () = self.orders.stop.reached(Stop::Drain) => None,
+            () = departure => Some(self.alarm.now()),
         }
-        recorder.granted(self.alarm.now());
-        Some(Request { recorder, call, asks: kept })
     }
 
     /// Whether a later turn comes too late to be sent.

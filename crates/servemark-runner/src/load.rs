@@ -134,7 +134,7 @@ const STREAMS_PER_SHARD: usize = 1_000;
 const LONG_ANSWER: Duration = Duration::from_secs(60);
 
 /// How the turns of a session are put.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SessionSpec {
@@ -150,6 +150,10 @@ pub struct SessionSpec {
     /// The header with which every turn names its session; none without a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
+    /// How many turns a second a session would have if answers took no time: before each of them, the
+    /// first one too, it waits for a gap of a Poisson process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_rate: Option<Rate>,
 }
 
 /// What a later turn of a session is sent with. Closed: it is one or the other.
