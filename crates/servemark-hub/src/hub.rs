@@ -12,7 +12,7 @@ use crate::cache::RepoCache;
 use crate::download::Download;
 use crate::huggingface::Repository;
 use crate::modelscope;
-use crate::settings::{ModelScopeSettings, Token};
+use crate::settings::Token;
 use crate::table::Table;
 use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
@@ -48,10 +48,10 @@ impl<'a> Hub<'a> {
 
     /// The folder with this part of the model `owner/name`.
     pub async fn model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
-        match &self.settings.modelscope {
-            Some(settings) => self.modelscope_model(settings, name, part).await,
-            None => self.hub_model(name, part).await,
+        if self.settings.models_from_modelscope {
+            return self.modelscope_model(name, part).await;
         }
+        self.hub_model(name, part).await
     }
 
     /// The file of a data set.
@@ -59,6 +59,9 @@ impl<'a> Hub<'a> {
         match source {
             DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
             DatasetSource::Files { repository, files } => self.hub_files(repository, files).await,
+            DatasetSource::ModelScope { repository, file } => {
+                self.modelscope_file(repository, file).await
+            }
             DatasetSource::Table { repository, subset, split } => {
                 let table = Table { subset: subset.as_deref(), split };
                 self.hub_table(repository, table).await
@@ -96,24 +99,37 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_model(part)).await
     }
 
-    async fn modelscope_model(
-        &self,
-        settings: &ModelScopeSettings,
-        name: &str,
-        part: ModelPart,
-    ) -> Result<Found, HubError> {
-        let wanted = Wanted {
-            kind: Kind::Model(part),
-            name: name.to_owned(),
-            cache: settings.cache.clone(),
-            token: "set MODELSCOPE_API_TOKEN",
-        };
+    async fn modelscope_model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
+        let wanted = self.wanted_of_modelscope(Kind::Model(part), name);
         wanted.check_name()?;
-        let web = Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)?;
-        let progress = self.progress;
-        let model = modelscope::Model { web: &web, settings, wanted: &wanted, progress };
+        let web = self.modelscope_web()?;
+        let model = self.modelscope(&web, &wanted);
         let newest = Box::pin(model.files(part));
         self.newest_or_cached(&wanted, newest, || model.cached(part)).await
+    }
+
+    async fn modelscope_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {
+        let wanted = self.wanted_of_modelscope(Kind::Dataset, repository);
+        wanted.check_name()?;
+        let web = self.modelscope_web()?;
+        let repository = self.modelscope(&web, &wanted);
+        let newest = Box::pin(repository.newest_file(file));
+        self.newest_or_cached(&wanted, newest, || repository.cached_file(file)).await
+    }
+
+    fn wanted_of_modelscope(&self, kind: Kind, name: &str) -> Wanted {
+        let cache = self.settings.modelscope.cache.clone();
+        Wanted { kind, name: name.to_owned(), cache, token: "set MODELSCOPE_API_TOKEN" }
+    }
+
+    fn modelscope_web(&self) -> Result<Web, HubError> {
+        let settings = &self.settings.modelscope;
+        Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)
+    }
+
+    fn modelscope<'r>(&'r self, web: &'r Web, wanted: &'r Wanted) -> modelscope::Repository<'r> {
+        let (settings, progress) = (&self.settings.modelscope, self.progress);
+        modelscope::Repository { web, settings, wanted, progress }
     }
 
     async fn hub_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {

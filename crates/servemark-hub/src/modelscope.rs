@@ -9,12 +9,12 @@ use servemark_core::Progress;
 use crate::download::Download;
 use crate::settings::ModelScopeSettings;
 use crate::url::escape;
-use crate::wanted::Wanted;
+use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
 use crate::{HubError, ModelPart};
 
-/// One model, at the head of its default branch.
-pub(crate) struct Model<'a> {
+/// One model or data set, at the head of its default branch.
+pub(crate) struct Repository<'a> {
     pub(crate) web: &'a Web,
     pub(crate) settings: &'a ModelScopeSettings,
     pub(crate) wanted: &'a Wanted,
@@ -43,12 +43,10 @@ struct Entry {
     sha256: Option<String>,
 }
 
-impl Model<'_> {
+impl Repository<'_> {
     /// Of the model what is wanted, as a folder.
     pub(crate) async fn files(&self, part: ModelPart) -> Result<PathBuf, HubError> {
-        let url = self.url(&format!("/files?Revision={BRANCH}&Recursive=True"));
-        let answer: Answer = self.web.json(self.wanted, &url).await?;
-        let files = answer.data.files;
+        let files = self.listing().await?;
         let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let names = part.of(&names);
         if names.is_empty() {
@@ -58,6 +56,33 @@ impl Model<'_> {
             self.file(file).await?;
         }
         Ok(self.snapshot())
+    }
+
+    /// One file of a data set.
+    pub(crate) async fn newest_file(&self, name: &str) -> Result<PathBuf, HubError> {
+        let files = self.listing().await?;
+        let missing = || {
+            let known: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+            self.wanted.no_part(format!("file {name}"), known.join(", "))
+        };
+        self.file(files.iter().find(|file| file.path == name).ok_or_else(missing)?).await?;
+        Ok(self.snapshot().join(name))
+    }
+
+    /// The same as anybody downloaded it last.
+    pub(crate) fn cached_file(&self, name: &str) -> Option<PathBuf> {
+        Some(self.snapshot().join(name)).filter(|path| path.is_file())
+    }
+
+    async fn listing(&self) -> Result<Vec<Entry>, HubError> {
+        let url = self.url(match self.wanted.kind {
+            Kind::Dataset => {
+                "/tree?Revision=master&Root=/&Recursive=True&PageNumber=1&PageSize=200"
+            }
+            Kind::Model(_) => "/files?Revision=master&Recursive=True",
+        });
+        let answer: Answer = self.web.json(self.wanted, &url).await?;
+        Ok(answer.data.files)
     }
 
     /// The same as anybody downloaded it last, with this or an older layout of the cache.
@@ -94,12 +119,19 @@ impl Model<'_> {
 
     fn url(&self, rest: &str) -> String {
         let (endpoint, name) = (&self.settings.endpoint, &self.wanted.name);
-        format!("{endpoint}/api/v1/models/{name}/repo{rest}")
+        format!("{endpoint}/api/v1/{}/{name}/repo{rest}", self.shelf())
     }
 
     fn snapshot(&self) -> PathBuf {
         let name = self.wanted.name.replace('/', "--");
-        self.settings.cache.join("models").join(name).join("snapshots").join(BRANCH)
+        self.settings.cache.join(self.shelf()).join(name).join("snapshots").join(BRANCH)
+    }
+
+    fn shelf(&self) -> &'static str {
+        match self.wanted.kind {
+            Kind::Dataset => "datasets",
+            Kind::Model(_) => "models",
+        }
     }
 }
 

@@ -28,7 +28,9 @@ pub struct HubSettings {
     pub(crate) token: Token,
     /// The variable that forbids to ask anybody.
     pub(crate) offline: Option<&'static str>,
-    pub(crate) modelscope: Option<ModelScopeSettings>,
+    pub(crate) modelscope: ModelScopeSettings,
+    /// Whether tokenizers come from there.
+    pub(crate) models_from_modelscope: bool,
 }
 
 /// Where a token comes from.
@@ -40,7 +42,7 @@ pub(crate) enum Token {
     File(PathBuf),
 }
 
-/// The other hub, which has the models' tokenizers if it is chosen.
+/// The other hub, which has the models' tokenizers if it is chosen, and data sets of its own.
 #[derive(Clone, Eq, PartialEq)]
 pub(crate) struct ModelScopeSettings {
     pub(crate) endpoint: String,
@@ -84,19 +86,22 @@ impl HubSettings {
             token: variables.token(&home),
             offline: variables.offline(),
             modelscope: variables.modelscope(),
+            models_from_modelscope: variables.chooses_modelscope(),
         }
     }
 
     /// Nobody is asked; `cache` is all there is.
     pub fn offline(cache: impl Into<PathBuf>) -> Self {
         let cache = cache.into();
+        let endpoint = MODELSCOPE.to_owned();
         Self {
+            modelscope: ModelScopeSettings { endpoint, cache: cache.clone(), token: None },
+            models_from_modelscope: false,
             endpoint: HUB.to_owned(),
             own_cache: cache.clone(),
             cache,
             token: Token::None,
             offline: Some("the program's settings"),
-            modelscope: None,
         }
     }
 }
@@ -114,7 +119,8 @@ impl fmt::Debug for HubSettings {
             .field("endpoint", &self.endpoint)
             .field("cache", &self.cache)
             .field("offline", &self.offline)
-            .field("modelscope", &self.modelscope.as_ref().map(|other| &other.endpoint))
+            .field("modelscope", &self.modelscope.endpoint)
+            .field("models_from_modelscope", &self.models_from_modelscope)
             .finish_non_exhaustive()
     }
 }
@@ -171,14 +177,17 @@ impl Variables<'_> {
         self.is_on(first).then_some(first)
     }
 
-    fn modelscope(&self) -> Option<ModelScopeSettings> {
-        let chosen = self.text("SGLANG_USE_MODELSCOPE")?;
+    fn modelscope(&self) -> ModelScopeSettings {
         let endpoint = self.url("MODELSCOPE_ENDPOINT").or_else(|| self.url("MODELSCOPE_DOMAIN"));
-        chosen.eq_ignore_ascii_case("true").then(|| ModelScopeSettings {
+        ModelScopeSettings {
             endpoint: endpoint.unwrap_or_else(|| MODELSCOPE.to_owned()),
             cache: self.path("MODELSCOPE_CACHE").unwrap_or_else(|| self.home(".cache/modelscope")),
             token: self.text("MODELSCOPE_API_TOKEN"),
-        })
+        }
+    }
+
+    fn chooses_modelscope(&self) -> bool {
+        self.text("SGLANG_USE_MODELSCOPE").is_some_and(|word| word.eq_ignore_ascii_case("true"))
     }
 }
 
@@ -248,12 +257,14 @@ mod tests {
 
     #[test]
     fn modelscope_is_chosen_by_the_word_true() {
-        assert!(settings(&[("SGLANG_USE_MODELSCOPE", "1")]).modelscope.is_none());
+        assert!(!settings(&[("SGLANG_USE_MODELSCOPE", "1")]).models_from_modelscope);
         let chosen = [("SGLANG_USE_MODELSCOPE", "True"), ("HOME", "/h")];
-        let modelscope = settings(&chosen).modelscope.unwrap();
+        let chosen_settings = settings(&chosen);
+        assert!(chosen_settings.models_from_modelscope);
+        let modelscope = chosen_settings.modelscope;
         assert_eq!(modelscope.endpoint, "https://www.modelscope.cn");
         assert_eq!(modelscope.cache, Path::new("/h/.cache/modelscope"));
         let domain = [&chosen[..], &[("MODELSCOPE_DOMAIN", "www.modelscope.ai/")]].concat();
-        assert_eq!(settings(&domain).modelscope.unwrap().endpoint, "https://www.modelscope.ai");
+        assert_eq!(settings(&domain).modelscope.endpoint, "https://www.modelscope.ai");
     }
 }

@@ -18,6 +18,13 @@ pub enum DatasetSource {
         /// Their paths in it.
         files: Vec<String>,
     },
+    /// A file of a data set on ModelScope.
+    ModelScope {
+        /// `owner/name`.
+        repository: String,
+        /// The file's path in it.
+        file: String,
+    },
     /// The rows of a data set on the hub, as the tables of parquet that the hub makes of each.
     Table {
         /// `owner/name`.
@@ -46,7 +53,8 @@ impl DatasetSource {
     }
 
     /// What SGLang 0.5.23 or evalscope 1.14.1 downloads for a data set, by the name that it has
-    /// there; for `mooncake` by that of its workload.
+    /// there; for `mooncake` by that of its workload. What evalscope has from ModelScope begins with
+    /// `modelscope/`.
     ///
     /// ```
     /// use servemark_hub::DatasetSource;
@@ -59,6 +67,10 @@ impl DatasetSource {
         if let Some((_, repository, split)) = TABLES.iter().find(|(name, ..)| *name == dataset) {
             let (repository, split) = ((*repository).to_owned(), (*split).to_owned());
             return Some(Self::Table { repository, subset: None, split });
+        }
+        if let Some((_, repository, file)) = MODELSCOPE.iter().find(|(name, ..)| *name == dataset) {
+            let (repository, file) = ((*repository).to_owned(), (*file).to_owned());
+            return Some(Self::ModelScope { repository, file });
         }
         let (_, repository, file) = HUB.iter().find(|(name, ..)| *name == dataset).copied()?;
         Some(if repository.contains("://") {
@@ -86,6 +98,17 @@ const HUB: &[(&str, &str, &str)] = &[
     ("mooncake/toolagent", MOONCAKE, "traces/toolagent_trace.jsonl"),
     ("random", SHAREGPT, SHAREGPT_FILE),
     ("sharegpt", SHAREGPT, SHAREGPT_FILE),
+];
+
+/// Each data set on ModelScope, where it is, and its file there.
+const MODELSCOPE: &[(&str, &str, &str)] = &[
+    ("modelscope/longalpaca", "AI-ModelScope/LongAlpaca-12k", "LongAlpaca-12k.json"),
+    ("modelscope/openqa", "AI-ModelScope/HC3-Chinese", "open_qa.jsonl"),
+    ("modelscope/share_gpt_en", "swift/sharegpt", "common_en_70k.jsonl"),
+    ("modelscope/share_gpt_zh", "swift/sharegpt", "common_zh_70k.jsonl"),
+    ("modelscope/trie_agentic_coding", TRIE, "agentic_coding_8k.jsonl"),
+    ("modelscope/trie_code_qa", TRIE, "code_qa_8k.jsonl"),
+    ("modelscope/trie_office_work", TRIE, "office_work_8k.jsonl"),
 ];
 
 /// Each data set of tables, where it is, and its split.

@@ -173,8 +173,8 @@ impl Shared {
             return Reply::status(401).header("x-error-code", "GatedRepo");
         }
         let path = request.route.trim_start_matches('/');
-        if let Some(model) = path.strip_prefix("api/v1/models/") {
-            return self.of_modelscope(model);
+        if let Some(path) = path.strip_prefix("api/v1/") {
+            return self.of_modelscope(path);
         }
         if let Some(path) = path.strip_prefix("api/resolve-cache/") {
             return self.file(path).map_or(Reply::status(404), |file| file.reply(request));
@@ -222,8 +222,9 @@ impl Shared {
     }
 
     fn of_modelscope(&self, route: &str) -> Reply {
-        let Some((model, question)) = route.split_once("/repo") else { return Reply::status(404) };
-        let repository = format!("models/{model}");
+        let Some((repository, question)) = route.split_once("/repo") else {
+            return Reply::status(404);
+        };
         if let Some((_, path)) = question.split_once("FilePath=") {
             let file = self.file(&format!("{repository}/{path}"));
             return file.map_or(Reply::status(404), |file| Reply::of(200, file.body));
@@ -232,7 +233,7 @@ impl Shared {
             let body = self.file(&format!("{repository}/{path}")).expect("it is listed").body;
             json!({"Path": path, "Size": body.len(), "Sha256": hex(&Sha256::digest(&body))})
         };
-        let files: Vec<_> = self.names_of(&repository).into_iter().map(entry).collect();
+        let files: Vec<_> = self.names_of(repository).into_iter().map(entry).collect();
         Reply::json(&json!({"Code": 200, "Data": {"Files": files}}))
     }
 

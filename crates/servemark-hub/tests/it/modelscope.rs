@@ -1,6 +1,6 @@
 //! The other hub.
 
-use servemark_hub::HubError;
+use servemark_hub::{DatasetSource, HubError};
 use servemark_testkit::{HubFile, StandInHub};
 
 use crate::{User, contents, write};
@@ -37,6 +37,29 @@ async fn a_tokenizer_comes_from_its_default_branch() {
     assert_eq!(routes, expected);
     user.tokenizer(MODEL).await.unwrap();
     assert_eq!(hub.take_seen().len(), 1, "only the list is asked for again");
+}
+
+#[tokio::test]
+async fn a_file_of_a_data_set_comes_from_there_whoever_has_the_models() {
+    let file = "datasets/AI-ModelScope/HC3-Chinese/open_qa.jsonl";
+    let hub = StandInHub::start().with(file, HubFile::small("rows"));
+    let mut user = User::with("MODELSCOPE_ENDPOINT", &hub.url());
+    let source = DatasetSource::of("modelscope/openqa").unwrap();
+    let found = user.dataset(&source).await.unwrap();
+    let folder = "datasets/AI-ModelScope--HC3-Chinese/snapshots/master";
+    let expected = user.path(".cache/modelscope").join(folder).join("open_qa.jsonl");
+    assert_eq!((&found.path, contents(&found.path).as_str()), (&expected, "rows"));
+    let repo = "/api/v1/datasets/AI-ModelScope/HC3-Chinese/repo";
+    let routes: Vec<_> = hub.take_seen().into_iter().map(|seen| seen.route).collect();
+    let listing =
+        format!("{repo}/tree?Revision=master&Root=/&Recursive=True&PageNumber=1&PageSize=200");
+    let download = format!("{repo}?Revision=master&FilePath=open_qa.jsonl");
+    assert_eq!(routes, [listing, download]);
+    user.set("HF_HUB_OFFLINE", "1");
+    assert_eq!(user.dataset(&source).await.unwrap().path, expected);
+    let missing = DatasetSource::of("modelscope/longalpaca").unwrap();
+    let error = user.dataset(&missing).await.unwrap_err().to_string();
+    assert!(error.contains("AI-ModelScope/LongAlpaca-12k"), "{error}");
 }
 
 #[tokio::test]
