@@ -216,6 +216,23 @@ impl LocalTime {
         Self { utc_offset_s, ..self }
     }
 
+    /// This moment, where this machine is.
+    pub fn now() -> Self {
+        Self::of_unix(unix_now())
+    }
+
+    /// A moment since 1970, where this machine is.
+    pub fn of_unix(since_1970: Duration) -> Self {
+        Self::at(since_1970, &TimeZone::system())
+    }
+
+    /// `2026-01-02T03:04:05.678901`: as Python writes a moment that has no zone.
+    pub fn iso(&self) -> String {
+        let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
+        let micros = Duration::from_secs_f64(self.unix_seconds.max(0.0)).subsec_micros();
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}")
+    }
+
     /// `YYYYMMDD` and `HHMMSS`.
     pub(crate) fn digits(&self) -> [String; 2] {
         let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;

@@ -27,7 +27,8 @@ mod wire;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use servemark_plan::SweepSpec;
+use servemark_datasets::DatasetSpec;
+use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 
 use self::args::EvalscopeArgs;
 use self::names::PEER;
@@ -49,6 +50,10 @@ pub struct EvalscopeRuns {
     pub folder: PathBuf,
     /// What is done.
     pub task: EvalscopeTask,
+    /// How many requests, or conversations, `progress.json` counts up to, if it is wanted.
+    pub tracked: Option<u64>,
+    /// Whether `benchmark.log` tells of every piece that was sent and received.
+    pub debug: bool,
     planner: Planner,
 }
 
@@ -61,14 +66,16 @@ pub enum EvalscopeTask {
     Search(SlaSearch),
 }
 
-/// What a search has used up.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+/// What runs have used up.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Used {
     /// How many runs there were.
     pub runs: u32,
     /// How many requests they measured.
     pub requests: u64,
+    /// What they drew, where that matters to those after them.
+    drawn: Vec<EarlierSpec>,
 }
 
 /// Reads what follows `evalscope`.
@@ -143,6 +150,9 @@ fn understand(
     warnings.extend(uncovered(&args, &settled));
     let search = SlaSearch::of(&args, &settled)?;
     let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
+    let all = settled.number.iter().map(|number| number.unsigned_abs()).sum();
+    let debug = args.client.debug;
+    let tracked = args.client.enable_progress_tracker.then_some(all);
     let planner = Planner::new(args, settled, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
@@ -152,13 +162,13 @@ fn understand(
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),
     };
-    Ok(EvalscopeRuns { first, folder: planner.folder.clone(), task, planner })
+    Ok(EvalscopeRuns { first, folder: planner.folder.clone(), task, tracked, debug, planner })
 }
 
 /// evalscope's warning of a start whose burst is measured.
 fn uncovered(args: &EvalscopeArgs, settled: &Settled) -> Option<String> {
     let steps = settled.steps();
-    let closed = steps.iter().filter(|step| !step.is_open() && step.parallel > 1);
+    let closed = steps.iter().filter(|step| !step.is_open && step.parallel > 1);
     let mut short = closed.filter_map(|&step| {
         let covered = i64::try_from(load::lead_in(&args.load, step).ok()?).ok()?;
         (covered < step.parallel).then_some((covered, step.parallel))
@@ -179,18 +189,25 @@ impl EvalscopeRuns {
         &self,
         search: &SlaSearch,
         load: u32,
-        used: Used,
+        used: &Used,
     ) -> Result<(SweepSpec, Used), CliError> {
-        let plans = self.planner.probe(search, load, used)?;
-        let after = plans.iter().fold(used, |used, _| used.and(search.step(load)));
+        let (plans, after) = self.planner.probe(search, load, used)?;
         Ok((self.planner.spec(plans)?, after))
     }
 }
 
 impl Used {
-    /// The same after one more run.
-    fn and(self, step: Step) -> Self {
-        Self { runs: self.runs + 1, requests: self.requests + step.number.unsigned_abs() }
+    /// One more run was made.
+    fn add(&mut self, step: Step, plan: &BenchPlan) {
+        self.runs += 1;
+        self.requests += step.number.unsigned_abs();
+        let prompts_are_drawn = match &plan.workload.dataset {
+            DatasetSpec::Evalscope(spec) => spec.draws(),
+            _ => true,
+        };
+        if prompts_are_drawn || step.rate >= 0.0 {
+            self.drawn.push(EarlierSpec::of(plan));
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod workload;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Tokenizer};
+use servemark_core::{DatasetError, DrawContext, Sample, Session, Tokenizer};
 
 pub use self::asked::MaxTokens;
 use self::asked::{Asked, Conversation};
@@ -67,9 +67,30 @@ pub struct EvalscopeSpec {
     /// How many places of the vocabulary, or conversations, were used before (`--dataset-offset`).
     #[serde(default)]
     pub offset: u64,
+    /// Where it is downloaded from if it is given no file (`--data-source`).
+    #[serde(default, skip_serializing_if = "EvalscopeHub::is_usual")]
+    pub hub: EvalscopeHub,
     /// Which data set.
     #[serde(flatten)]
     pub data: EvalscopeData,
+}
+
+/// Where a data set is downloaded from. Closed: evalscope knows two hubs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvalscopeHub {
+    /// The Hugging Face hub.
+    #[default]
+    HuggingFace,
+    /// ModelScope.
+    ModelScope,
+}
+
+impl EvalscopeHub {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::HuggingFace
+    }
 }
 
 const fn longest() -> u32 {
@@ -124,6 +145,7 @@ impl EvalscopeSpec {
             longest: longest(),
             max_tokens: MaxTokens::default(),
             offset: 0,
+            hub: EvalscopeHub::default(),
             data,
         }
     }
@@ -140,7 +162,7 @@ impl EvalscopeSpec {
 
     /// The name under which its file, or its folder, is published, and where the path goes.
     pub(crate) fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
-        let name = self.data.name();
+        let published = self.data.name().published(self.hub)?;
         let path = match &mut self.data {
             EvalscopeData::Texts(spec) => &mut spec.path,
             EvalscopeData::Turns(spec) => &mut spec.path,
@@ -149,7 +171,7 @@ impl EvalscopeSpec {
             EvalscopeData::SweSmith(spec) if spec.path.is_none() => &mut spec.trajectories,
             _ => return None,
         };
-        Some((name.published()?, path))
+        Some((published, path))
     }
 
     /// Whether a session may have more than one turn.
@@ -182,6 +204,31 @@ impl EvalscopeSpec {
             again.map(|one| one.session(|| self.max_tokens.draw(python))).collect();
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
         Ok(Draw::of_sessions(sessions, summary))
+    }
+
+    /// Whether a seed makes a difference to what is asked.
+    pub fn draws(&self) -> bool {
+        self.data.is_drawn() || matches!(self.max_tokens, MaxTokens::Between { .. })
+    }
+
+    /// The same draws. Prompts of `random`, and those of files, are left out of the sessions.
+    pub(crate) fn pass_over(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Session>, DatasetError> {
+        let random = match &self.data {
+            EvalscopeData::Random(spec) => Some(spec),
+            data if data.is_drawn() || self.is_multi_turn() || data.takes_all(count) => {
+                return Ok(self.draw(count, context)?.sessions);
+            }
+            _ => None,
+        };
+        self.max_tokens.begin(&mut context.random.python);
+        random.map(|spec| spec.pass_over(self, count, context)).transpose()?;
+        let python = &mut context.random.python;
+        let blank = |_| Session::from(Sample::new("", 0, self.max_tokens.draw(python)));
+        Ok((0..count).map(blank).collect())
     }
 
     /// Up to `count` requests or conversations.
@@ -266,6 +313,20 @@ impl EvalscopeData {
             Self::Workload(_) => EvalscopeName::WorkloadTrace,
             Self::Speed(spec) => spec.name(),
         }
+    }
+
+    /// Whether its requests are drawn, and not read.
+    fn is_drawn(&self) -> bool {
+        matches!(
+            self,
+            Self::Random(_)
+                | Self::RandomVl(_)
+                | Self::RandomTurns(_)
+                | Self::RandomEmbedding(_)
+                | Self::RandomRerank(_)
+                | Self::SweSmith(_)
+                | Self::Trie(_)
+        )
     }
 
     /// Whether to ask for no request is to ask for all there are.

@@ -81,6 +81,19 @@ impl DatasetSpec {
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
 
+    /// Draws as much, for a run that comes later from the same random state: what costs time and
+    /// draws nothing may be left out of these sessions.
+    pub fn pass_over(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Session>, DatasetError> {
+        match self {
+            Self::Evalscope(spec) => spec.pass_over(count, context),
+            spec => Ok(spec.draw(count, context)?.sessions),
+        }
+    }
+
     /// Whether it holds conversations, which only a route for chats takes.
     pub fn is_conversation(&self) -> bool {
         match self {

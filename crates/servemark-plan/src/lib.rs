@@ -15,7 +15,7 @@ mod sweep;
 
 pub use error::PlanError;
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
-pub use plan::{BenchPlan, ModelSpec, WorkloadSpec};
+pub use plan::{BenchPlan, EarlierSpec, ModelSpec, WorkloadSpec};
 pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use slo::SloSpec;

@@ -78,12 +78,44 @@ pub struct WorkloadSpec {
     /// no cache; they count as part of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_salt: Option<String>,
+    /// Runs that drew before this one from the same generators, in their order: this one's draws
+    /// follow theirs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<EarlierSpec>,
+}
+
+/// What an earlier run drew.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct EarlierSpec {
+    /// Where its samples came from.
+    pub dataset: DatasetSpec,
+    /// How many requests it had at most.
+    pub requests: usize,
+    /// When they were sent.
+    pub load: LoadSpec,
+}
+
+impl EarlierSpec {
+    /// What a plan draws.
+    pub fn of(plan: &BenchPlan) -> Self {
+        let WorkloadSpec { dataset, requests, .. } = &plan.workload;
+        Self { dataset: dataset.clone(), requests: *requests, load: plan.load.clone() }
+    }
 }
 
 impl WorkloadSpec {
     /// So many samples of a data set, drawn with SGLang's default seed.
     pub fn new(dataset: DatasetSpec, requests: usize) -> Self {
-        Self { dataset, requests, grouping: Grouping::Single, seed: 42, prompt_salt: None }
+        Self {
+            dataset,
+            requests,
+            grouping: Grouping::Single,
+            seed: 42,
+            prompt_salt: None,
+            after: Vec::new(),
+        }
     }
 }
 

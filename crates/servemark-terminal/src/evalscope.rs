@@ -1,9 +1,12 @@
 //! evalscope's runs, one after the other or in a search, and the report of them all.
 
+mod debug;
+mod progress;
 mod search;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::JsonObject;
@@ -13,6 +16,7 @@ use servemark::runner::Stop;
 use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
+use self::progress::Tracker;
 use crate::{screen, serve};
 
 /// Does what was asked for. Its exit code is that of the run that went worst.
@@ -27,8 +31,12 @@ pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
 /// A run that did not come to its report ends the sweep, and those before it are reported.
 fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
     make_folders(spec)?;
-    let mut done = Vec::new();
-    let swept = sweep(spec, context, &mut done);
+    let live = || Arc::clone(&context.live);
+    let tracker = asked.tracked.map(|total| Tracker::start(&asked.folder, total, live()));
+    let (tracker, mut done) = (tracker.transpose()?, Vec::new());
+    let swept = sweep(asked, spec, context, &mut done);
+    let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
+    tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
         report(asked, &done)?;
         page(asked, &done)?;
@@ -38,13 +46,14 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
 
 /// Does the runs one after the other. Says how the worst of them went.
 fn sweep(
+    asked: &EvalscopeRuns,
     spec: &SweepSpec,
     context: &RunContext,
     done: &mut Vec<Reported>,
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
-        let (reported, code) = run_one(&run?)?;
+        let (reported, code) = run_one(asked, &run?)?;
         worst = worst.max(code);
         done.push(reported);
     }
@@ -69,7 +78,7 @@ impl Reported {
 }
 
 /// The tables and the files of a run that is over.
-fn run_one(done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
+fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
     serve::show(&scores)?;
@@ -77,6 +86,11 @@ fn run_one(done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
     if let Some(folder) = folder(plan) {
         let kept = scores.save_evalscope(&reported.run, done.run.sent.as_ref(), folder);
         kept.with_context(|| format!("cannot write the results to {}", folder.display()))?;
+    }
+    if asked.debug {
+        let path = asked.folder.join("benchmark.log");
+        debug::append(&done.run, &path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;
     Ok((reported, code))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use servemark_client::ClientError;
-use servemark_core::{EngineFacts, Phase, Progress, RequestError};
+use servemark_core::{EngineFacts, Phase, Progress, RequestError, RequestRecord};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -222,6 +222,7 @@ pub struct Live {
     started: AtomicU64,
     finished: AtomicU64,
     failed: AtomicU64,
+    sessions: AtomicU64,
 }
 
 impl Live {
@@ -238,6 +239,12 @@ impl Live {
     /// Those of them that failed.
     pub fn failed(&self) -> u64 {
         self.failed.load(Relaxed)
+    }
+
+    /// Sessions of this measurement, and of those before it, that are over: conversations, or single
+    /// requests.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.load(Relaxed)
     }
 
     /// Requests of the measurement that are on their way.
@@ -261,9 +268,12 @@ impl Live {
         }
     }
 
-    pub(crate) fn count_end(&self, phase: Phase, success: bool) {
-        if phase == Phase::Measure {
-            self.failed.fetch_add(u64::from(!success), Relaxed);
+    pub(crate) fn count_end(&self, record: &RequestRecord) {
+        if record.phase == Phase::Measure {
+            let failed = !record.is_success();
+            let ends_session = failed || record.planned.follow_ups == 0;
+            self.failed.fetch_add(failed.into(), Relaxed);
+            self.sessions.fetch_add(ends_session.into(), Relaxed);
             self.finished.fetch_add(1, Relaxed);
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_core::{DrawContext, RequestKey, Sample, Session, Tokenizer, Truth};
-use servemark_plan::{BenchPlan, PlanError};
+use servemark_core::{DrawContext, NoProgress, RequestKey, Sample, Session, Tokenizer, Truth};
+use servemark_plan::{BenchPlan, EarlierSpec, PlanError};
 use servemark_rng::RandomState;
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
@@ -98,6 +98,9 @@ pub(crate) fn load(
     run: u64,
 ) -> Result<Load, ExecuteError> {
     let mut random = RandomState::seeded(plan.workload.seed.into());
+    for earlier in &plan.workload.after {
+        pass_over(earlier, tokenizer, &mut random)?;
+    }
     let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
     if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
@@ -111,10 +114,35 @@ pub(crate) fn load(
     }
     let lead_in = lead_in(&plan.load, &mut sessions, &mut random)?;
     let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
+    pace(&plan.load, &mut sessions, &mut random);
     if server.is_some_and(Server::is_simulated) {
         number_turns(&mut sessions);
     }
     Ok(Load { sessions: sessions.into(), schedule, lead_in })
+}
+
+/// Leaves the random state where an earlier run left it.
+fn pass_over(
+    earlier: &EarlierSpec,
+    tokenizer: &dyn Tokenizer,
+    random: &mut RandomState,
+) -> Result<(), ExecuteError> {
+    let mut drawing = DrawContext::new(tokenizer, random, &NoProgress);
+    let mut sessions = earlier.dataset.pass_over(earlier.requests, &mut drawing)?;
+    lead_in(&earlier.load, &mut sessions, random)?;
+    arrivals(&earlier.load, &mut sessions, random)?;
+    pace(&earlier.load, &mut sessions, random);
+    Ok(())
+}
+
+/// Draws how long each turn is waited for, session by session.
+fn pace(load: &LoadSpec, sessions: &mut [Session], random: &mut RandomState) {
+    let Some(rate) = load.sessions.turn_rate else { return };
+    let mut gap = || Duration::from_secs_f64(random.numpy.exponential(1.0 / rate.per_second()));
+    for session in sessions {
+        session.pause += gap();
+        session.follow_ups.iter_mut().for_each(|turn| turn.pause += gap());
+    }
 }
 
 /// The first sessions with a schedule of their own, if they are to end before the others begin.

@@ -2,6 +2,7 @@
 
 use servemark_core::{Header, RunFacts};
 use servemark_plan::BenchPlan;
+use servemark_schedule::Rate;
 
 use crate::discover::Names;
 use crate::draw::Load;
@@ -49,7 +50,8 @@ fn facts(plan: &BenchPlan, names: &Names, load: &Load) -> RunFacts {
     facts.requests = load.measured(&plan.load);
     facts.sessions = load.sessions.len() - load.leading(&plan.load);
     facts.seed = plan.workload.seed.into();
-    facts.request_rate = plan.load.arrivals.mean_rate();
+    let of_turns = plan.load.sessions.turn_rate.map(Rate::per_second);
+    facts.request_rate = plan.load.arrivals.mean_rate().or(of_turns);
     facts.replayed = plan.load.arrivals.is_trace();
     facts.max_concurrency = plan.load.max_concurrency.map(Into::into);
     facts.echo.clone_from(&plan.echo);

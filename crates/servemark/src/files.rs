@@ -38,6 +38,9 @@ pub(crate) async fn gather(
     };
     let mut plan = plan.clone();
     fill(&mut plan.workload.dataset, context, &hub).await?;
+    for earlier in &mut plan.workload.after {
+        fill(&mut earlier.dataset, context, &hub).await?;
+    }
     Ok(Files { tokenizer, plan })
 }
 

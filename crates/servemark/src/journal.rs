@@ -222,7 +222,7 @@ impl Observer for Correspondent {
     }
 
     fn finished(&self, record: RequestRecord) {
-        self.live.count_end(record.phase, record.is_success());
+        self.live.count_end(&record);
         self.backlog.add(weight(&record));
         // The clerk outlives every correspondent; should it have died, `close` says so.
         let _ = self.desk.send(record);

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use servemark_mock::{MockServer, MockSpec};
@@ -19,9 +19,13 @@ struct Stage {
 
 impl Stage {
     fn set(faults: &[&str]) -> Self {
+        Self::of(|spec| spec.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect())
+    }
+
+    fn of(change: impl FnOnce(&mut MockSpec)) -> Self {
         let mut spec = MockSpec::default();
-        spec.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         spec.keep_requests = 1000;
+        change(&mut spec);
         Self { folder: tempfile::tempdir().unwrap(), mock: MockServer::start(spec).unwrap() }
     }
 
@@ -29,8 +33,7 @@ impl Stage {
     fn args(&self, line: &str) -> Vec<String> {
         let url = self.mock.base_url();
         let usual = format!(
-            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 \
-             --sleep-interval 0 --outputs-dir out --no-timestamp --no-progress {line}"
+            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 {WRITTEN} {line}"
         );
         usual.split_whitespace().map(str::to_owned).collect()
     }
@@ -38,6 +41,12 @@ impl Stage {
     fn run(&self, line: &str) -> Output {
         let args = self.args(line);
         servemark(&self.folder, &args.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn run_words(&self, words: &[String]) -> Output {
+        let begin = ["evalscope", "perf"].into_iter().chain(WRITTEN.split(' '));
+        let args: Vec<&str> = begin.chain(words.iter().map(String::as_str)).collect();
+        servemark(&self.folder, &args)
     }
 
     fn start(&self, line: &str) -> Child {
@@ -52,15 +61,18 @@ impl Stage {
         posted.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
     }
 
+    /// A file of the results of `m`.
     fn read(&self, name: &str) -> String {
-        let path = Path::new("out/m").join(name);
-        fs::read_to_string(self.folder.path().join(&path)).unwrap_or_default()
+        let folder = self.folder.path().join("out/m");
+        fs::read_to_string(folder.join(name)).unwrap_or_default()
     }
 
     fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap_or_default()
     }
 }
+
+const WRITTEN: &str = "--sleep-interval 0 --outputs-dir out --no-timestamp --no-progress";
 
 #[track_caller]
 fn ends_with(code: i32, output: &Output) -> String {
@@ -121,4 +133,165 @@ fn a_run_has_a_folder_of_its_own() {
     let line = "evalscope perf --model m --prompt hello --parallel 1 1 -n 2 2";
     let args: Vec<_> = line.split_whitespace().collect();
     refuses(&args, &["parallel_1_number_2 is asked for twice"]);
+}
+
+const DASHSCOPE: &str = "/api/v1/services/aigc/text-generation/generation";
+
+#[test]
+fn dashscope_is_asked_on_its_own_route() {
+    for more in ["", "--no-stream", "--no-apply-chat-template"] {
+        let stage = Stage::set(&[]);
+        let url = format!("{}{DASHSCOPE}", stage.mock.base_url());
+        let line = format!("--api dashscope --url {url} --prompt hello -n 3 {more}");
+        ends_with(0, &stage.run(&line));
+        let summary = stage.json("parallel_1_number_3/benchmark_summary.json");
+        assert_eq!(summary["Success Requests"], 3, "{more}: {summary}");
+        assert_eq!(summary["Avg Output Tokens"], 4.0, "{more}: {summary}");
+        let streams = if more == "--no-stream" { 0 } else { 3 };
+        assert_eq!(summary["Stream Requests"], streams, "{more}: {summary}");
+    }
+}
+
+#[test]
+fn long_prompts_of_the_speed_benchmark_are_completed() {
+    let stage = Stage::set(&[]);
+    let output = stage.run("--dataset speed_benchmark_long -n 4 --max-tokens 2");
+    ends_with(0, &output);
+    let rows = stage.json("parallel_1_number_4/speed_benchmark.json");
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
+    let asked: Vec<_> = stage
+        .asked()
+        .iter()
+        .map(|body| body["prompt"].as_str().map(|text| text.chars().count()))
+        .collect();
+    assert_eq!(asked[1..], [63_488, 63_488, 129_024, 129_024].map(Some));
+}
+
+#[test]
+fn a_search_goes_by_rate() {
+    let stage = Stage::set(&[]);
+    let rate = r#"--prompt hello --sla-auto-tune --sla-variable rate --rate 64 --sla-upper-bound 128
+        --sla-num-runs 1 --sla-number-multiplier 0.1 --sla-params [{"avg_latency":"<=60s"}]"#;
+    let told = ends_with(0, &stage.run(rate));
+    assert!(told.contains("│ avg_latency <= 60 s │        128 │ best_observed │"), "{told}");
+    let summary = stage.json("sla_summary.json");
+    let loads: Vec<_> = summary.as_object().unwrap().keys().collect();
+    assert_eq!(loads, ["rate_64", "rate_128"]);
+}
+
+#[test]
+fn a_search_goes_to_the_best() {
+    let stage = Stage::set(&[]);
+    let best = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
+        --sla-params [{"rps":"max"}]"#;
+    let told = ends_with(0, &stage.run(best));
+    assert!(told.contains("Best observed rps: "), "{told}");
+    let summary = stage.json("sla_summary.json");
+    assert!(summary.get("parallel_2").is_some(), "{summary}");
+}
+
+#[test]
+fn progress_is_kept_in_a_file() {
+    let stage = Stage::set(&[]);
+    ends_with(0, &stage.run("--prompt hello --parallel 1 2 -n 2 3 --enable-progress-tracker"));
+    let mut progress = stage.json("progress.json");
+    let at = progress.as_object_mut().unwrap().shift_remove("updated_at");
+    assert_eq!(
+        at.and_then(|at| at.as_str().map(str::len)),
+        Some("2026-04-02T10:05:42.123456".len())
+    );
+    let expected = r#"{"status":"completed","pipeline":"perf","total_count":5,"processed_count":5,"percent":100.0}"#;
+    assert_eq!(progress.to_string(), expected);
+}
+
+#[test]
+fn what_was_sent_and_received_is_told_where_asked_for() {
+    let stage = Stage::set(&[]);
+    ends_with(0, &stage.run("--prompt hello -n 2 --debug"));
+    let log = stage.read("benchmark.log");
+    assert_eq!(log.lines().count(), 2 * (1 + 4 + 1), "{log}");
+    let first = log.lines().next().unwrap_or_default();
+    assert!(first.contains(r#": sent "{\"messages\":[{\"role\":\"user\""#), "{log}");
+    assert!(log.contains(r#"session 1, turn 0: received " time""#), "{log}");
+    assert!(log.ends_with("session 1, turn 0: ended\n"), "{log}");
+}
+
+#[test]
+fn turns_wait_for_gaps_of_their_own() {
+    let stage = Stage::set(&[]);
+    let talks = r#"[{"role": "user", "content": "one"}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "two"}]"#;
+    fs::write(stage.folder.path().join("talks.jsonl"), talks).unwrap();
+    let line = "--dataset custom_multi_turn --dataset-path talks.jsonl --multi-turn --rate 50 -n 3 \
+                --parallel 2 --seed 5";
+    ends_with(0, &stage.run(line));
+    let summary = stage.json("parallel_2_number_3/benchmark_summary.json");
+    assert_eq!(summary["Success Requests"], 6, "{summary}");
+    assert_eq!(summary["Request Rate (req/s)"], 50.0, "{summary}");
+}
+
+/// What several runs of one command line asked, recorded of evalscope: the second draws from where the
+/// first left the generators.
+#[test]
+fn runs_of_a_sweep_draw_one_after_the_other() {
+    let folder = fixture("evalscope/sweeps");
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 8, "a recording was added or lost");
+    for file in files {
+        let recorded: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let stage = Stage::of(|spec| {
+            (spec.ttft, spec.itl, spec.output_tokens) = (Duration::ZERO, Duration::ZERO, Some(1));
+        });
+        let output = stage.run_words(&repeated(&recorded["argv"], &stage.mock.base_url()));
+        ends_with(0, &output);
+        let mut asked = stage.asked().into_iter().filter(|body| !is_greeting(body));
+        for run in recorded["runs"].as_array().unwrap() {
+            let mut theirs: Vec<String> =
+                run.as_array().unwrap().iter().cloned().map(comparable).collect();
+            let mut ours: Vec<String> = asked.by_ref().take(theirs.len()).map(comparable).collect();
+            theirs.sort();
+            ours.sort();
+            assert_eq!(ours, theirs, "{}", file.display());
+        }
+        assert_eq!(asked.next(), None, "{}", file.display());
+    }
+}
+
+/// The recorded command line for this server.
+fn repeated(argv: &Value, server: &str) -> Vec<String> {
+    let words = argv.as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let found = |word: &str| match word {
+        path if path.starts_with("tokenizers/") || path.starts_with("evalscope/") => fixture(path),
+        word => word.to_owned(),
+    };
+    let all = argv.to_string();
+    let paths = ["embeddings", "completions", "chat/completions"];
+    let marks = ["openai_embedding", "/v1/completions", ""];
+    let (path, _) = paths.into_iter().zip(marks).find(|(_, mark)| all.contains(mark)).unwrap();
+    let last = ["--model", "folder/model", "--url"].map(str::to_owned);
+    let last = last.into_iter().chain([format!("{server}/v1/{path}")]);
+    words.map(found).chain(last).collect()
+}
+
+fn fixture(name: &str) -> String {
+    format!("{}/../../fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn is_greeting(body: &Value) -> bool {
+    let hello = serde_json::json!([{"role": "user", "content": "hello"}]);
+    body["messages"] == hello || body["prompt"] == "hello"
+}
+
+/// A body without what depends on the server's answers, and without pixels.
+fn comparable(mut body: Value) -> String {
+    let messages = body.get_mut("messages").and_then(Value::as_array_mut);
+    for message in messages.into_iter().flatten() {
+        if message["role"] == "assistant" {
+            message["content"] = "ok.".into();
+        }
+        let parts = message["content"].as_array_mut().into_iter().flatten();
+        for part in parts.filter(|part| part["type"] == "image_url") {
+            part["image_url"] = Value::Null;
+        }
+    }
+    body.to_string()
 }

@@ -18,14 +18,23 @@ pub(super) fn load(
     step: Step,
 ) -> Result<LoadSpec, CliError> {
     let replays = settled.dataset == EvalscopeName::WorkloadTrace;
-    let arrivals = if replays { ArrivalSpec::Timetable } else { arrivals(step.rate)? };
+    let converses = args.turns.multi_turn;
+    let arrivals = match replays {
+        true => ArrivalSpec::Timetable,
+        // Each turn waits for a gap of its own, however many conversations there are.
+        false if converses => ArrivalSpec::Burst,
+        false => arrivals(step.rate)?,
+    };
     let mut load = LoadSpec::new(arrivals);
-    if !step.is_open() {
+    if converses && step.rate >= 0.0 {
+        load.sessions.turn_rate = Some(Rate::new(step.rate).map_err(refused("--rate"))?);
+    }
+    if !step.is_open {
         load.max_concurrency = NonZeroUsize::new(at_least("--parallel", 1, step.parallel)?);
     }
     load.warmup = WarmupSpec::alike(0);
     let sessions = lead_in(&args.load, step)?;
-    let ends_first = step.is_open() && !replays;
+    let ends_first = step.is_open && !replays;
     load.lead_in =
         if ends_first { LeadInSpec::ended(sessions) } else { LeadInSpec::flowing(sessions) };
     load.lasts = args.load.duration.map(|time| some_time("--duration", time)).transpose()?;

@@ -33,7 +33,7 @@ pub(super) struct Planner {
 /// Where a run stands among the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Its own seed.
+    /// The seed of all runs.
     pub(super) seed: u32,
     /// How many places of the vocabulary were used before it.
     pub(super) offset: u64,
@@ -58,19 +58,19 @@ impl Planner {
         })
     }
 
-    /// The runs of a sweep, or the first one of a search. Each begins where the one before it ended
-    /// in the vocabulary.
+    /// The runs of a sweep, or the first ones of a search. Each begins where the one before it ended
+    /// in the vocabulary, and left the generators.
     pub(super) fn sweep(&self, search: Option<&SlaSearch>) -> Result<Vec<NamedPlan>, CliError> {
         if let Some(search) = search {
-            return self.probe(search, search.first(), Used::default());
+            return Ok(self.probe(search, search.first(), &Used::default())?.0);
         }
         let mut used = Used::default();
         let steps = self.settled.steps();
         check_apart(&steps)?;
         let plans = steps.into_iter().map(|step| {
-            let plan = self.named(step, &self.folder.join(step.name()), used)?;
-            used = used.and(step);
-            Ok(plan)
+            let named = self.named(step, &self.folder.join(step.name()), &used)?;
+            used.add(step, &named.plan);
+            Ok(named)
         });
         plans.collect()
     }
@@ -82,26 +82,28 @@ impl Planner {
         Ok(SweepSpec::listed(plans).isolated(isolation))
     }
 
-    /// The runs of a search at one load.
+    /// The runs of a search at one load, and what is used up after them.
     pub(super) fn probe(
         &self,
         search: &SlaSearch,
         load: u32,
-        mut used: Used,
-    ) -> Result<Vec<NamedPlan>, CliError> {
+        used: &Used,
+    ) -> Result<(Vec<NamedPlan>, Used), CliError> {
+        let mut used = used.clone();
         let (step, tuning) = (search.step(load), self.folder.join("sla_tuning"));
         let runs = (0..search.runs).map(|run| {
             let name = format!("sla_{}_{load}_run_{run}", search.variable.as_str());
-            let plan = self.named(step, &tuning.join(name), used)?;
-            used = used.and(step);
-            Ok(plan)
+            let named = self.named(step, &tuning.join(name), &used)?;
+            used.add(step, &named.plan);
+            Ok(named)
         });
-        runs.collect()
+        let runs = runs.collect::<Result<_, CliError>>()?;
+        Ok((runs, used))
     }
 
-    fn named(&self, step: Step, folder: &Path, used: Used) -> Result<NamedPlan, CliError> {
+    fn named(&self, step: Step, folder: &Path, used: &Used) -> Result<NamedPlan, CliError> {
         let plan = self.plan(step, folder, used)?;
-        let settings = if step.is_open() {
+        let settings = if step.is_open {
             ("rate".to_owned(), json!(step.rate))
         } else {
             ("parallel".to_owned(), json!(step.parallel))
@@ -112,10 +114,9 @@ impl Planner {
         Ok(named)
     }
 
-    fn plan(&self, step: Step, folder: &Path, used: Used) -> Result<BenchPlan, CliError> {
+    fn plan(&self, step: Step, folder: &Path, used: &Used) -> Result<BenchPlan, CliError> {
         let (args, settled) = (&self.args, &self.settled);
-        let seed = self.seed.wrapping_add(used.runs);
-        let place = Place { seed, offset: self.offset + used.requests };
+        let place = Place { seed: self.seed, offset: self.offset + used.requests };
         let mut plan = BenchPlan::new(
             server::server(args, settled)?,
             wire::backend(settled),
@@ -123,6 +124,7 @@ impl Planner {
             dataset::workload(args, settled, step, place, &self.environment)?,
             load::load(args, settled, step)?,
         );
+        plan.workload.after.clone_from(&used.drawn);
         plan.control = self.control.clone();
         plan.model = server::model(args);
         plan.scoring = output::scoring(args)?;

@@ -1,7 +1,7 @@
 //! Command lines that are refused before they become plans: what is not built, and rules of the
 //! data sets.
 
-use servemark_datasets::{DatasetSpec, EvalscopeName};
+use servemark_datasets::{DatasetSpec, EvalscopeHub, EvalscopeName};
 
 use super::args::EvalscopeArgs;
 use super::dataset::has_tokenizer;
@@ -21,9 +21,7 @@ pub(super) fn check_source(
     dataset: &mut DatasetSpec,
 ) -> Result<(), CliError> {
     match source {
-        Some("modelscope") if dataset.unfiled().is_some() => Err(CliError::not_built(
-            "--data-source modelscope (use huggingface, or give the data set with --dataset-path)",
-        )),
+        Some("modelscope") if dataset.unfiled().is_some() => from_modelscope(dataset),
         Some("local") if dataset.unfiled().is_some() => {
             Err(CliError::Together("--data-source local needs --dataset-path"))
         }
@@ -31,11 +29,23 @@ pub(super) fn check_source(
     }
 }
 
+/// Some data sets are there in another form.
+fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
+    if let DatasetSpec::Evalscope(spec) = dataset {
+        spec.hub = EvalscopeHub::ModelScope;
+    }
+    if dataset.unfiled().is_some() {
+        return Ok(());
+    }
+    let name = dataset.name();
+    Err(CliError::not_built(format!(
+        "--data-source modelscope of {name} (use huggingface, or give it with --dataset-path)"
+    )))
+}
+
 /// Flags of which nothing is built.
 pub(super) const NOT_BUILT: &[&str] = &[
     "--attn-implementation",
-    "--debug",
-    "--enable-progress-tracker",
     "--image-format",
     "--scenario",
     "--swanlab-api-key",
@@ -62,9 +72,6 @@ pub(super) fn check_dataset(args: &EvalscopeArgs, settled: &Settled) -> Result<(
     if args.sampling.tokenize_prompt && (shows || args.turns.multi_turn) {
         let rule = format!("--tokenize-prompt cannot be used with --dataset {name}");
         return Err(CliError::Peer(rule));
-    }
-    if args.turns.multi_turn && args.load.rate[0] >= 0.0 {
-        return Err(CliError::not_built("--rate with --multi-turn"));
     }
     match (name.is_multi_turn(), args.turns.multi_turn) {
         (true, false) => Err(CliError::Peer(format!("--dataset {name} needs --multi-turn"))),

@@ -105,6 +105,12 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--enable-progress-tracker"],
+        in_use: |args| !args.sla.sla_auto_tune,
+        when: "with --sla-auto-tune",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--sla-fixed-parallel"],
         in_use: |args| args.sla.sla_variable == "rate",
         when: "beyond --sla-variable rate",

@@ -40,6 +40,8 @@ pub(super) struct Step {
     pub(super) number: i64,
     pub(super) parallel: i64,
     pub(super) rate: f64,
+    /// Whether requests are sent whatever is in flight.
+    pub(super) is_open: bool,
 }
 
 impl Settled {
@@ -78,24 +80,24 @@ impl Settled {
     /// The runs. Where requests are sent at a rate whatever is in flight, there is one for each rate;
     /// else one for each number in flight, and the first rate holds for all.
     pub(super) fn steps(&self) -> Vec<Step> {
-        let step = |(index, &number): (usize, &i64)| match self.parallel[0] {
-            UNLIMITED => Step { number, parallel: UNLIMITED, rate: self.rate[index] },
-            _ => Step { number, parallel: self.parallel[index], rate: self.rate[0] },
+        let is_open = self.parallel[0] == UNLIMITED;
+        let step = |(index, &number): (usize, &i64)| {
+            let (parallel, rate) = if is_open {
+                (UNLIMITED, self.rate[index])
+            } else {
+                (self.parallel[index], self.rate[0])
+            };
+            Step { number, parallel, rate, is_open }
         };
         self.number.iter().enumerate().map(step).collect()
     }
 }
 
 impl Step {
-    /// Whether requests are sent whatever is in flight.
-    pub(super) fn is_open(&self) -> bool {
-        self.parallel == UNLIMITED
-    }
-
     /// The folder of the run, as evalscope names it.
     pub(super) fn name(&self) -> String {
-        let Self { number, parallel, rate } = self;
-        if self.is_open() {
+        let Self { number, parallel, rate, is_open } = self;
+        if *is_open {
             return format!("rate_{}_number_{number}", pyjson::repr(*rate));
         }
         format!("parallel_{parallel}_number_{number}")

@@ -35,6 +35,7 @@ pub struct SlaSearch {
     pub range: SearchRange,
     multiplier: f64,
     parallel: i64,
+    is_open: bool,
 }
 
 impl SlaVariable {
@@ -54,9 +55,6 @@ impl SlaSearch {
         if !sla.sla_auto_tune {
             return Ok(None);
         }
-        if args.load.open_loop {
-            return Err(CliError::not_built("--sla-auto-tune with --open-loop"));
-        }
         let groups = groups(sla.sla_params.as_ref())?;
         check_input_only(&groups, settled)?;
         let variable =
@@ -74,6 +72,7 @@ impl SlaSearch {
             range: range.map_err(refused("--sla-lower-bound"))?,
             multiplier: sla.sla_number_multiplier.unwrap_or(2.0),
             parallel: sla.sla_fixed_parallel.unwrap_or(sla.sla_upper_bound),
+            is_open: args.load.open_loop,
         }))
     }
 
@@ -86,10 +85,11 @@ impl SlaSearch {
     /// A run at a load. Python rounds halves to even numbers.
     pub(super) fn step(&self, load: u32) -> Step {
         let number = (f64::from(load) * self.multiplier).round_ties_even().max(1.0) as i64;
-        match self.variable {
-            SlaVariable::Parallel => Step { number, parallel: load.into(), rate: -1.0 },
-            SlaVariable::Rate => Step { number, parallel: self.parallel, rate: load.into() },
-        }
+        let (parallel, rate) = match self.variable {
+            SlaVariable::Parallel => (load.into(), -1.0),
+            SlaVariable::Rate => (self.parallel, load.into()),
+        };
+        Step { number, parallel, rate, is_open: self.is_open }
     }
 }
 

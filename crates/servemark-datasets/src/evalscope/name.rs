@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::EvalscopeHub;
 use crate::SpecError;
 
 /// A data set by the name that evalscope's `--dataset` gives it.
@@ -150,8 +151,29 @@ impl EvalscopeName {
         )
     }
 
-    /// The name under which its rows are published, where they are.
-    pub(super) const fn published(self) -> Option<&'static str> {
+    /// The name under which its rows are published on a hub, where they are.
+    pub(super) const fn published(self, hub: EvalscopeHub) -> Option<&'static str> {
+        match hub {
+            EvalscopeHub::HuggingFace => self.on_hugging_face(),
+            EvalscopeHub::ModelScope => self.on_modelscope(),
+        }
+    }
+
+    /// What is a table on ModelScope is none of files that are read here.
+    const fn on_modelscope(self) -> Option<&'static str> {
+        Some(match self {
+            Self::LongAlpaca => "modelscope/longalpaca",
+            Self::Openqa => "modelscope/openqa",
+            Self::ShareGptEn | Self::ShareGptEnMultiTurn => "modelscope/share_gpt_en",
+            Self::ShareGptZh | Self::ShareGptZhMultiTurn => "modelscope/share_gpt_zh",
+            Self::TrieAgenticCoding => "modelscope/trie_agentic_coding",
+            Self::TrieCodeQa => "modelscope/trie_code_qa",
+            Self::TrieOfficeWork => "modelscope/trie_office_work",
+            _ => return None,
+        })
+    }
+
+    const fn on_hugging_face(self) -> Option<&'static str> {
         Some(match self {
             Self::Flickr8k => "evalscope/flickr8k",
             Self::KontextBench => "evalscope/kontext_bench",

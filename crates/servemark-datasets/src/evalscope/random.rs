@@ -61,6 +61,19 @@ impl EvalscopeRandomSpec {
     }
 }
 
+impl EvalscopeRandomSpec {
+    /// All draws, and no texts.
+    pub(super) fn pass_over(
+        &self,
+        of: &EvalscopeSpec,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<(), DatasetError> {
+        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        source.plan(of, count, &mut context.random.numpy).map(drop)
+    }
+}
+
 /// What prompts are made of.
 pub(super) struct Source<'a> {
     tokenizer: &'a dyn Tokenizer,

@@ -128,11 +128,11 @@ impl<'a> Tuner<'a> {
 
     /// Runs a load. Says where it is among the probes.
     fn try_out(&mut self, load: u32) -> anyhow::Result<usize> {
-        let (runs, used) = self.asked.probe(self.search, load, self.used)?;
+        let (runs, used) = self.asked.probe(self.search, load, &self.used)?;
         make_folders(&runs)?;
         let mut done = Vec::new();
         for run in servemark::Sweep::open(&runs, None, self.context)? {
-            let (reported, code) = run_one(&run?)?;
+            let (reported, code) = run_one(self.asked, &run?)?;
             self.worst = self.worst.max(code);
             done.push(reported);
         }

@@ -24,7 +24,7 @@ pub(in crate::evalscope) struct ClientArgs {
     /// time
     #[arg(long, value_name = "N", default_value = "100", value_parser = python::int)]
     pub(in crate::evalscope) log_every_n_query: i64,
-    /// Log every piece that is sent and received; not built
+    /// Tell in benchmark.log of every piece that was sent and received
     #[arg(long)]
     pub(in crate::evalscope) debug: bool,
     /// Send the numbers to a service; not built

@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use servemark_datasets::DatasetSpec;
+use servemark_datasets::{DatasetSpec, EvalscopeHub};
 use servemark_plan::{BenchPlan, PointsSpec, ServerSpec, SweepSpec};
 use servemark_runner::LeadInSpec;
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{ArrivalSpec, Rate};
 
 use crate::environment::{Environment, LocalTime};
 use crate::evalscope::{EvalscopeRuns, EvalscopeTask, Used, parse};
@@ -49,12 +49,55 @@ fn sides_of_a_sweep_go_together() {
     let requests: Vec<usize> = plans.iter().map(|(_, plan)| plan.workload.requests).collect();
     assert_eq!(requests, [6, 24]);
     let seeds: Vec<u32> = plans.iter().map(|(_, plan)| plan.workload.seed).collect();
-    assert_eq!(seeds, [7, 8]);
+    assert_eq!(seeds, [7, 7]);
     let offsets: Vec<_> = plans.iter().map(|(_, plan)| &plan.echo["dataset_offset"]).collect();
     assert_eq!(offsets, [0, 5]);
     assert_eq!(sweep(&runs).isolation.cool_down, Duration::from_secs(5));
     let log = plans[1].1.output.run_log.as_ref().unwrap().display().to_string();
     assert_eq!(log, "outputs/20260102_030405/m/parallel_4_number_20/run.runlog.jsonl");
+}
+
+#[test]
+fn a_run_draws_after_those_before_it_where_it_draws() {
+    let after = |line: &str| -> Vec<usize> {
+        let runs = runs(&format!("--model m --parallel 1 2 4 -n 5 6 7 {line}"));
+        plans(&runs).iter().map(|(_, plan)| plan.workload.after.len()).collect()
+    };
+    assert_eq!(after("--dataset random --tokenizer-path t"), [0, 1, 2]);
+    assert_eq!(after("--dataset-path x --max-tokens 3 9"), [0, 1, 2]);
+    assert_eq!(after("--dataset-path x --rate 3"), [0, 1, 2]);
+    assert_eq!(after("--dataset-path x"), [0, 0, 0]);
+    let runs = runs("--model m --parallel 1 2 -n 5 6 --rate 3 --dataset-path x --warmup-num 2");
+    let earlier = &plans(&runs)[1].1.workload.after[0];
+    assert_eq!(earlier.requests, 7);
+    assert_eq!(earlier.load.arrivals.mean_rate(), Some(3.0));
+}
+
+#[test]
+fn turns_may_be_paced() {
+    let runs =
+        runs("--model m --dataset custom_multi_turn --dataset-path x --multi-turn --rate 2.5 -n 4");
+    let load = &runs.first.plan.load;
+    assert_eq!(load.arrivals, ArrivalSpec::Burst);
+    assert_eq!(load.sessions.turn_rate.map(Rate::per_second), Some(2.5));
+}
+
+#[test]
+fn a_search_may_have_no_limit_to_what_is_in_flight() {
+    let runs = runs(
+        r#"--model m --dataset-path x --sla-auto-tune --sla-params {"avg_ttft":"<=40"} -n 9
+           --sla-variable rate --open-loop --rate 3"#,
+    );
+    let plan = &runs.first.plan;
+    assert_eq!((plan.load.arrivals.mean_rate(), plan.load.max_concurrency), (Some(3.0), None));
+    assert_eq!(plan.workload.requests, 6);
+}
+
+#[test]
+fn progress_is_counted_up_to_what_all_runs_have() {
+    let tracked = |line: &str| runs(&format!("--model m --dataset-path x {line}")).tracked;
+    assert_eq!(tracked("--parallel 1 2 -n 5 6 --enable-progress-tracker"), Some(11));
+    assert_eq!(tracked("-n 5"), None);
 }
 
 #[test]
@@ -121,9 +164,9 @@ fn a_search_has_a_run_of_its_own_for_each_load() {
     );
     let EvalscopeTask::Search(search) = &runs.task else { panic!("it is a search") };
     assert_eq!((search.range.start, search.range.upper, search.runs), (4.0, 65536.0, 3));
-    let (_, used) = runs.probe(search, 4, Used::default()).unwrap();
+    let (_, used) = runs.probe(search, 4, &Used::default()).unwrap();
     assert_eq!((used.runs, used.requests), (3, 30));
-    let (spec, _) = runs.probe(search, 5, used).unwrap();
+    let (spec, _) = runs.probe(search, 5, &used).unwrap();
     let PointsSpec::Listed(plans) = spec.points else { panic!("it is a list") };
     let named = plans[1].clone();
     assert_eq!(named.name, "sla_parallel_5_run_1");
@@ -158,7 +201,10 @@ fn mistakes_are_told() {
         ("--model m --prompt @absent", "--prompt absent cannot be read: "),
         ("--model m --extra-args []", "--extra-args must be a JSON object, "),
         ("--model m -n 0", "--number must be 1 or more, not 0"),
-        ("--model m --data-source modelscope", "--data-source modelscope (use huggingface, or "),
+        (
+            "--model m --data-source modelscope --dataset flickr8k",
+            "--data-source modelscope of flickr8k (use huggingface, or give it with ",
+        ),
         ("--model m --data-source local", "--data-source local needs --dataset-path"),
     ];
     for (line, message) in refused {
@@ -185,6 +231,16 @@ fn a_data_set_comes_from_the_hub_that_can_be_asked() {
     for line in ["", "--data-source huggingface", "--data-source local --dataset-path x"] {
         assert!(runs(&format!("--model m {line}")).first.warnings.is_empty(), "{line}");
     }
+    let plan = runs("--model m --data-source modelscope").first.plan;
+    let DatasetSpec::Evalscope(mut spec) = plan.workload.dataset else {
+        panic!("it is evalscope's")
+    };
+    assert_eq!(spec.hub, EvalscopeHub::ModelScope);
+    spec.hub = EvalscopeHub::HuggingFace;
+    let DatasetSpec::Evalscope(usual) = runs("--model m").first.plan.workload.dataset else {
+        panic!("it is evalscope's")
+    };
+    assert_eq!(spec, usual);
     let warnings = runs("--model m --data-source modelscope --dataset-path x").first.warnings;
     assert!(warnings[0].starts_with("--data-source has no effect"), "{warnings:?}");
 }

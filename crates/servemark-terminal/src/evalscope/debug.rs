@@ -1,0 +1,87 @@
+//! `benchmark.log`, where `--debug` asks for it: what was sent and what was received, as it came.
+//!
+//! It is written after a run, from its records: nothing is logged while anything is measured.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use servemark::Run;
+use servemark::core::{RequestRecord, RunLog, Stamp};
+use servemark_cli::LocalTime;
+
+/// Appends what happened in a run.
+pub(super) fn append(run: &Run, path: &Path) -> io::Result<()> {
+    let mut out = BufWriter::new(OpenOptions::new().create(true).append(true).open(path)?);
+    let bodies = run.sent.as_ref().map(|sent| sent.bodies(&run.log));
+    let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
+    for Event { at, record, what } in events(&run.log) {
+        let (time, RequestRecord { index, turn, .. }) = (moment(&run.log, at), record);
+        write!(out, "{time} - DEBUG - session {index}, turn {turn}: ")?;
+        match what {
+            What::Sent => {
+                let body = body(record).unwrap_or_default();
+                writeln!(out, "sent {:?}", shortened(&String::from_utf8_lossy(&body), 100))?;
+            }
+            What::Received(text) => writeln!(out, "received {:?}", shortened(text, 200))?,
+            What::Ended => match &record.outcome {
+                Ok(_) => writeln!(out, "ended")?,
+                Err(error) => writeln!(out, "failed: {error}")?,
+            },
+        }
+    }
+    out.flush()
+}
+
+struct Event<'a> {
+    at: Stamp,
+    record: &'a RequestRecord,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Sent,
+    Received(&'a str),
+    Ended,
+}
+
+/// All of a run in the order in which it was.
+fn events(log: &RunLog) -> Vec<Event<'_>> {
+    let mut events: Vec<Event<'_>> = log.measured().flat_map(events_of).collect();
+    events.sort_by_key(|event| event.at);
+    events
+}
+
+fn events_of(record: &RequestRecord) -> impl Iterator<Item = Event<'_>> {
+    let event = move |at, what| Event { at, record, what };
+    let sent = record.sent.map(|at| event(at, What::Sent));
+    let pieces = record.pieces().map(move |(row, text)| event(row.at, What::Received(text)));
+    sent.into_iter().chain(pieces).chain([event(record.ended, What::Ended)])
+}
+
+fn moment(log: &RunLog, at: Stamp) -> String {
+    let began = Duration::from_nanos(log.header().clock_started_unix_ns);
+    LocalTime::of_unix(began + Duration::from_nanos(at.as_nanos())).iso()
+}
+
+/// The first and the last of a long text.
+fn shortened(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= 2 * most {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.chars().take(most), text.chars().skip(length - most));
+    head.chain("...".chars()).chain(tail).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_text_the_middle_is_left_out() {
+        assert_eq!(shortened("abécd", 2), "ab...cd");
+        assert_eq!(shortened("abcd", 2), "abcd");
+    }
+}

@@ -1,0 +1,83 @@
+//! `progress.json`: how far the runs of a command line are, as evalscope's tracker writes it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{JoinHandle, spawn};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::json;
+use servemark::Live;
+use servemark_cli::LocalTime;
+
+/// Writes the file whenever more is done, once a second at most, from a thread of its own.
+#[derive(Debug)]
+pub(super) struct Tracker {
+    file: Arc<ProgressFile>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct ProgressFile {
+    path: PathBuf,
+    /// How many requests, or conversations, there are.
+    total: u64,
+    live: Arc<Live>,
+}
+
+impl Tracker {
+    /// Begins to write into a folder that is there.
+    pub(super) fn start(folder: &Path, total: u64, live: Arc<Live>) -> anyhow::Result<Self> {
+        let file = Arc::new(ProgressFile { path: folder.join("progress.json"), total, live });
+        file.write("running")?;
+        let (stop, stopped) = channel();
+        let followed = Arc::clone(&file);
+        let thread = spawn(move || {
+            let mut told = 0;
+            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+                let done = followed.live.sessions();
+                // A run goes on without the file; the last write says what is wrong with it.
+                if done != told && followed.write("running").is_ok() {
+                    told = done;
+                }
+            }
+        });
+        Ok(Self { file, stop, thread })
+    }
+
+    /// Says for the last time how far they came, and whether to their end.
+    pub(super) fn end(self, is_whole: bool) -> anyhow::Result<()> {
+        drop(self.stop);
+        let _ = self.thread.join();
+        self.file.write(if is_whole { "completed" } else { "error" })
+    }
+}
+
+impl ProgressFile {
+    fn write(&self, status: &str) -> anyhow::Result<()> {
+        self.replace(status).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Whoever reads it finds a whole file.
+    fn replace(&self, status: &str) -> io::Result<()> {
+        let done = self.live.sessions();
+        let percent = done as f64 / self.total as f64 * 100.0;
+        let state = json!({
+            "status": status,
+            "pipeline": "perf",
+            "total_count": self.total,
+            "processed_count": done,
+            "percent": (percent * 100.0).round() / 100.0,
+            "updated_at": LocalTime::now().iso(),
+        });
+        let new = self.path.with_extension("json.tmp");
+        fs::write(&new, format!("{state:#}"))?;
+        fs::rename(new, &self.path)
+    }
+}
+
+const PAUSE: Duration = Duration::from_secs(1);
