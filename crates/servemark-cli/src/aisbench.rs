@@ -11,6 +11,7 @@ mod args;
 mod catalog;
 mod config;
 mod data;
+mod merge;
 mod model;
 mod plan;
 mod python;

@@ -42,5 +42,5 @@ pub use score::{Objectives, ScoreArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use slo::SloRuns;
-pub use sweep::{SweepRuns, bench};
+pub use sweep::{SweepRuns, bench, embedding_bench};
 pub use vllm::{Purpose, Series};

@@ -150,10 +150,22 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
         let error = SearchError::Confidence { given: slo.confidence };
         return Err(CliError::setting(CONFIDENCE, error));
     }
+    if !plan.backend.route().generates() {
+        let of_tokens = slo.objectives.iter().find(|objective| objective.is_of_tokens());
+        of_tokens.map_or(Ok(()), |objective| Err(no_tokens(*objective)))?;
+    }
     if slo.objectives.iter().any(is_goodput) && plan.scoring.slos.is_empty() {
         return Err(CliError::setting(SLO, SearchError::NoGoodput));
     }
     Ok(())
+}
+
+fn no_tokens(objective: Objective) -> CliError {
+    let why = format!(
+        "{objective} is about tokens, and embeddings and rankings have none; e2el, response_e2el, queue \
+         and success are what can be asked of them"
+    );
+    CliError::setting(SLO, why)
 }
 
 /// A search writes no result file of a peer for each of its runs; their run logs are all there.

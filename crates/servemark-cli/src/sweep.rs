@@ -4,6 +4,7 @@
 //! Each point is the command line with one more value of each flag at its end, where it wins, read
 //! like any other. So whatever a dialect makes of a flag, a sweep makes of it too.
 
+mod embeddings;
 mod side;
 mod values;
 
@@ -17,6 +18,8 @@ use serde_json::Value;
 use servemark_plan::{Isolation, NamedPlan, OutputSpec, SweepSpec, crossed};
 use servemark_report::GridFormat;
 
+pub(crate) use self::embeddings::SEARCH_NOTES;
+pub use self::embeddings::embedding_bench;
 use self::side::{Settings, Side};
 pub(crate) use self::values::Values;
 use crate::environment::Environment;
@@ -99,11 +102,23 @@ struct Asked {
 
 impl Asked {
     /// Takes our flags out of a command line.
-    fn of(args: impl IntoIterator<Item = OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+    fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |_| true)
+    }
+
+    /// The same where `--sweep` and how often it is repeated belong to somebody else.
+    fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |flag| ![SWEEP, REPEATS].contains(&flag))
+    }
+
+    fn taken(
+        args: Vec<OsString>,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<OsString>, Self), CliError> {
         let (mut rest, mut asked) = (Vec::new(), Self::default());
-        let mut args = args.into_iter().collect::<Vec<_>>().into_iter().peekable();
+        let mut args = args.into_iter().peekable();
         while let Some(arg) = args.next() {
-            match arg.to_str().and_then(own) {
+            match arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag)) {
                 Some((flag, attached)) => {
                     let values =
                         Values { flag, attached: attached.map(str::to_owned), args: &mut args };
@@ -136,7 +151,7 @@ impl Asked {
                 }
             }
             "--sweep-folder" => self.folder = Some(values.one()?.into()),
-            "--sweep-repeats" => {
+            REPEATS => {
                 let text = values.one()?;
                 let repeats = text.parse().ok();
                 let wrong = || refuse(format!("expected a number above zero, got {text:?}"));
@@ -195,10 +210,10 @@ impl Asked {
     /// A search, which has the flags of a sweep for what is kept and what keeps its runs apart.
     fn search(self, mut parsed: Parsed, identity: String) -> Result<SloRuns, CliError> {
         if !self.sides.is_empty() {
-            return Err(CliError::Together("--sweep and --slo-search do not go together"));
+            return Err(CliError::Together(NOT_BOTH));
         }
         if self.repeats.is_some() {
-            let flag = "--sweep-repeats";
+            let flag = REPEATS;
             return Err(CliError::NoEffect { flag, when: "with --slo-search" });
         }
         let folder = self.folder.clone().or_else(|| folder_of(&parsed));
@@ -256,14 +271,10 @@ fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 }
 
 const SWEEP: &str = "--sweep";
-const FLAGS: [&str; 6] = [
-    SWEEP,
-    "--sweep-cool-down",
-    "--sweep-file",
-    "--sweep-folder",
-    "--sweep-repeats",
-    "--sweep-same-prompts",
-];
+const REPEATS: &str = "--sweep-repeats";
+const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
+const FLAGS: [&str; 6] =
+    [SWEEP, "--sweep-cool-down", "--sweep-file", "--sweep-folder", REPEATS, "--sweep-same-prompts"];
 
 /// What help says of them.
 pub(crate) const NOTES: &str = "\

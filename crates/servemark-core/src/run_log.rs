@@ -18,8 +18,8 @@ mod reader;
 mod writer;
 
 pub use facts::{
-    ClientCost, EngineFacts, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost, Truth,
-    Weights,
+    ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost,
+    Truth, Weights,
 };
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::RunLogReader;

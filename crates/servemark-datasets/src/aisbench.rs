@@ -16,7 +16,9 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, JsonObject, Sample, Session, SpecialTokens};
+use servemark_core::{
+    DataPart, DatasetError, DrawContext, JsonObject, Sample, Session, SpecialTokens,
+};
 use servemark_rng::PythonRandom;
 
 pub use self::conversations::{AisbenchConversations, AisbenchTurns};
@@ -68,6 +70,12 @@ pub struct AisbenchSpec {
     /// Whether prompts are counted, which takes a tokenizer.
     #[serde(default)]
     pub counted: bool,
+    /// The data sets whose rows follow in the same run, with their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed_by: Vec<(String, Self)>,
+    /// Its own name, where there are any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
 }
 
 /// Where rows come from.
@@ -106,15 +114,37 @@ impl AisbenchSpec {
             adapters: None,
             ids: false,
             counted: false,
+            followed_by: Vec::new(),
+            name: String::new(),
         }
     }
 
-    /// Up to `count` rows, or all of them where it is zero.
+    /// Up to `count` rows of each data set, or all of them where it is zero.
     pub(crate) fn draw(
         &self,
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
+        let mut sessions = self.sessions(count, context)?;
+        let mut parts = vec![DataPart::new(&self.name, sessions.len())];
+        for (name, spec) in &self.followed_by {
+            let more = spec.sessions(count, context)?;
+            parts.push(DataPart::new(name, more.len()));
+            sessions.extend(more);
+        }
+        // AISBench prints nothing of them.
+        let summary =
+            Summary::of_sessions(DatasetName::Aisbench, &sessions).in_lines(String::new());
+        let draw = Draw::of_sessions(sessions, summary);
+        Ok(if self.followed_by.is_empty() { draw } else { draw.of_parts(parts) })
+    }
+
+    /// What is sent of this data set alone.
+    fn sessions(
+        &self,
+        count: usize,
+        context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Session>, DatasetError> {
         let adapters = self.adapters()?;
         let rows = self.rows(context)?;
         let count = if count == 0 { usize::MAX } else { count };
@@ -135,10 +165,7 @@ impl AisbenchSpec {
                 sample.extra_body.insert("id".to_owned(), id.into());
             }
         }
-        // AISBench prints nothing of them.
-        let summary =
-            Summary::of_sessions(DatasetName::Aisbench, &sessions).in_lines(String::new());
-        Ok(Draw::of_sessions(sessions, summary))
+        Ok(sessions)
     }
 
     /// Whether a session may have more than one turn.

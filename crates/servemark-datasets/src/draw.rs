@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use servemark_core::{Sample, Session};
+use servemark_core::{DataPart, Sample, Session};
 
 use crate::{DatasetName, SkippedLines};
 
@@ -18,6 +18,8 @@ pub struct Draw {
     pub skipped: Option<SkippedLines>,
     /// What else a person should know of them.
     pub notices: Vec<String>,
+    /// The data sets that they are of, in order, where those are several.
+    pub parts: Vec<DataPart>,
 }
 
 impl Draw {
@@ -31,9 +33,14 @@ impl Draw {
         Self { notices, ..self }
     }
 
+    /// The same draw of several data sets.
+    pub(crate) fn of_parts(self, parts: Vec<DataPart>) -> Self {
+        Self { parts, ..self }
+    }
+
     /// Sessions of one or more requests.
     pub(crate) fn of_sessions(sessions: Vec<Session>, summary: Summary) -> Self {
-        Self { sessions, summary, skipped: None, notices: Vec::new() }
+        Self { sessions, summary, skipped: None, notices: Vec::new(), parts: Vec::new() }
     }
 
     /// The same draw with a word on what was left out.

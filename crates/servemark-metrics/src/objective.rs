@@ -130,6 +130,13 @@ impl Objective {
         matches!(self.goal, Goal::Success { .. } | Goal::Goodput { .. })
     }
 
+    /// Whether it is about the tokens of answers, of which not every answer has any.
+    pub fn is_of_tokens(&self) -> bool {
+        use Measure::{Itl, ResponseTtft, Tpot, Ttft};
+        let Goal::Latency { measure, .. } = self.goal else { return false };
+        [Itl, ResponseTtft, Tpot, Ttft].contains(&measure)
+    }
+
     /// The share of what is counted that must keep to the limit; nothing where a mean must.
     pub fn share(&self) -> Option<f64> {
         match self.goal {

@@ -32,8 +32,8 @@ mod vllm_extras;
 
 pub use aisbench::{
     AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
-    AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson, AisbenchTable, AisbenchTimeline,
-    PrefillRow, RateTarget,
+    AisbenchPart, AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson, AisbenchTable,
+    AisbenchTimeline, PrefillRow, RateTarget,
 };
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;

@@ -5,16 +5,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use servemark::ExitCode as Code;
-use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding};
+use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding_bench};
 
 use crate::{screen, serve};
 
 /// The body of `bench-embedding`.
 pub fn bench_embedding() -> ExitCode {
-    answer(|args, environment| {
-        let sweep = embedding::parse("bench-embedding", args, environment)?;
-        Ok(Invocation::Sweep(Box::new(sweep)))
-    })
+    answer(|args, environment| embedding_bench("bench-embedding", args, environment))
 }
 
 /// The body of `bench-offline`.

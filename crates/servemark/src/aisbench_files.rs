@@ -8,7 +8,7 @@ use servemark_core::RunLog;
 use servemark_metrics::{NoStage, RequestScore, Stage};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout};
 use servemark_report::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchRps,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchPart, AisbenchRps,
     AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report, ReportFormat,
 };
 use servemark_schedule::{ArrivalSpec, Growth};
@@ -25,14 +25,14 @@ pub struct AisbenchSaved {
     pub csv: Option<PathBuf>,
     /// The second table; absent with the first.
     pub json: Option<PathBuf>,
-    /// Every request.
-    pub details: PathBuf,
+    /// Every request, a file for each data set.
+    pub details: Vec<PathBuf>,
     /// The page with every request's life and the number in flight, if any request succeeded.
     pub plot: Option<PathBuf>,
     /// The page with the rates at which requests were sent.
     pub rps_distribution: PathBuf,
-    /// The requests that failed, if any did.
-    pub failed: Option<PathBuf>,
+    /// The requests that failed, a file for each data set of which any did.
+    pub failed: Vec<PathBuf>,
     /// What the server guessed, if it was asked.
     pub speculation: Option<PathBuf>,
     /// Why there are no tables.
@@ -50,12 +50,12 @@ impl Scores<'_> {
         let report = self.report(Layout::Aisbench);
         let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
         let report = report.with_scores(&scores);
-        let save = |format: &dyn ReportFormat, end: &str| {
-            let name = format!("{}{end}", file_name(options().dataset(facts)));
-            write(format, &report, &folder.join(name))
+        let save_as = |name: &str, format: &dyn ReportFormat, end: &str| {
+            write(format, &report, &folder.join(format!("{}{end}", file_name(name))))
         };
+        let save =
+            |format: &dyn ReportFormat, end: &str| save_as(options().dataset(facts), format, end);
         let mut saved = AisbenchSaved {
-            details: save(&AisbenchDetails::new(options()), "_details.jsonl")?,
             rps_distribution: save(
                 &AisbenchRps::new(target(self.log)),
                 "_rps_distribution_plot.html",
@@ -71,8 +71,13 @@ impl Scores<'_> {
         if scores.iter().any(|score| score.success) {
             saved.plot = Some(save(&AisbenchTimeline, "_plot.html")?);
         }
-        if scores.iter().any(|score| !score.success) {
-            saved.failed = Some(save(&AisbenchFailed::new(options()), "_failed.jsonl")?);
+        for part in AisbenchPart::all(&options(), facts) {
+            let details = AisbenchDetails::of(&part);
+            saved.details.push(save_as(&part.name, &details, "_details.jsonl")?);
+            if part.has_failed(self.log) {
+                let failed = AisbenchFailed::of(&part);
+                saved.failed.push(save_as(&part.name, &failed, "_failed.jsonl")?);
+            }
         }
         if self.log.footer().is_some_and(|footer| footer.server_counters.is_some()) {
             let path = performances.join(format!("spec_decode_{}.json", server(&facts.target)));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_core::{DrawContext, NoProgress, RequestKey, Sample, Session, Tokenizer, Truth};
+use servemark_core::{
+    DataPart, DrawContext, NoProgress, RequestKey, Sample, Session, Tokenizer, Truth,
+};
 use servemark_plan::{BenchPlan, EarlierSpec, PlanError};
 use servemark_rng::RandomState;
 use servemark_runner::{LoadSpec, WarmupSpec};
@@ -18,6 +20,8 @@ use crate::{ExecuteError, RunContext, salt};
 pub(crate) struct Load {
     pub(crate) sessions: Arc<[Session]>,
     pub(crate) schedule: Schedule,
+    /// The data sets that they are of, where those are several.
+    pub(crate) parts: Vec<DataPart>,
     /// What is sent before them and ends first, and when.
     pub(crate) lead_in: Option<Scheduled>,
 }
@@ -101,7 +105,7 @@ pub(crate) fn load(
     for earlier in &plan.workload.after {
         pass_over(earlier, tokenizer, &mut random)?;
     }
-    let mut sessions = sessions(plan, context, tokenizer, &mut random)?;
+    let (mut sessions, parts) = sessions(plan, context, tokenizer, &mut random)?;
     if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
@@ -118,7 +122,7 @@ pub(crate) fn load(
     if server.is_some_and(Server::is_simulated) {
         number_turns(&mut sessions);
     }
-    Ok(Load { sessions: sessions.into(), schedule, lead_in })
+    Ok(Load { sessions: sessions.into(), schedule, parts, lead_in })
 }
 
 /// Leaves the random state where an earlier run left it.
@@ -165,14 +169,14 @@ fn sessions(
     context: &RunContext,
     tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
-) -> Result<Vec<Session>, ExecuteError> {
+) -> Result<(Vec<Session>, Vec<DataPart>), ExecuteError> {
     let audience = context.audience.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, audience);
     let texts = plan.workload.requests * plan.workload.grouping.texts();
     let draw = plan.workload.dataset.draw(texts, &mut drawing)?;
     let skipped = draw.skipped.as_ref();
     audience.tell(&News::Drawn { summary: &draw.summary, skipped, notices: &draw.notices });
-    Ok(plan.workload.grouping.group(draw.sessions)?)
+    Ok((plan.workload.grouping.group(draw.sessions)?, draw.parts))
 }
 
 fn converse(sessions: &[Session]) -> bool {

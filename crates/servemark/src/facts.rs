@@ -49,6 +49,7 @@ fn facts(plan: &BenchPlan, names: &Names, load: &Load) -> RunFacts {
     facts.dataset = plan.workload.dataset.name().to_string();
     facts.requests = load.measured(&plan.load);
     facts.sessions = load.sessions.len() - load.leading(&plan.load);
+    facts.parts.clone_from(&load.parts);
     facts.seed = plan.workload.seed.into();
     let of_turns = plan.load.sessions.turn_rate.map(Rate::per_second);
     facts.request_rate = plan.load.arrivals.mean_rate().or(of_turns);

@@ -136,6 +136,33 @@ fn a_failed_answer_is_a_failure() {
 }
 
 #[test]
+fn a_run_that_keeps_to_its_objectives_passes_and_any_other_does_not() {
+    let folder = TempDir::new().unwrap();
+    for (objective, code) in [("e2el:p50<60s,success>=50%", 0), ("e2el:p50<1us", 3)] {
+        let output = run(&folder, &[&SMALL[..], &["--no-run-log", "--slo", objective]].concat());
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{objective}: {error}");
+        assert!(error.contains("e2el:p50<"), "{error}");
+    }
+}
+
+#[test]
+fn a_search_finds_the_largest_load_that_holds() {
+    let folder = TempDir::new().unwrap();
+    let search =
+        ["--slo", "e2el:p50<60s", "--slo-search", "max-concurrency", "--slo-bounds", "1,4"];
+    let more = ["--slo-start", "2", "--slo-requests", "40", "--slo-duration", "0.01"];
+    let kept = ["--sweep-folder", "search", "--sweep-file", "search.json"];
+    let output = run(&folder, &[&SMALL[..7], &search, &more, &kept].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("search.json")).unwrap()).unwrap();
+    assert!(found.to_string().contains("max_concurrency"), "{found}");
+    assert!(text(&output.stdout).contains('4'), "{}", text(&output.stdout));
+    assert!(fs::read_dir(folder.path().join("search")).unwrap().count() > 0);
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     let folder = TempDir::new().unwrap();
     for (line, words) in [
@@ -149,6 +176,14 @@ fn what_does_not_go_together_is_refused() {
         ("--grid-file grid.md", "--grid-file has no effect without --sweep"),
         ("--task rerank --dimensions 8", "--dimensions has no effect beyond"),
         ("--dimensions 0", "--dimensions must be 1 or more, not 0"),
+        ("--slo tpot:p99<5ms", "--slo tpot:p99<5ms is about tokens, and embeddings"),
+        ("--slo mlperf:llama2-70b", "--slo ttft:p99<=2000ms is about tokens"),
+        ("--slo-search request-rate", "--slo-search needs objectives"),
+        ("--sweep-folder f", "--sweep-folder has no effect without --slo-search"),
+        (
+            "--slo e2el:p99<1s --slo-search request-rate --sweep batch-size=1,2",
+            "--sweep and --slo-search do not go together",
+        ),
         ("--encoding-format hex", "expected float or base64, got 'hex'"),
     ] {
         let output = run(&folder, &line.split(' ').collect::<Vec<_>>());

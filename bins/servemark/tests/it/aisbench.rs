@@ -78,7 +78,8 @@ impl Done {
 
 /// The only entry of a folder.
 fn only(folder: &Path) -> PathBuf {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)
@@ -170,6 +171,21 @@ fn pressure_goes_round_and_a_stable_stage_is_found_in_it() {
     );
     assert_eq!(done.common("synthetic", "Max Concurrency"), json!(4));
     assert!(done.said().contains("│ stable "), "{}", done.said());
+}
+
+#[test]
+fn data_sets_of_one_class_are_one_run_with_details_of_their_own() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let toml = "[[models]]\nbase = \"vllm_api_stream_chat\"\n\
+                [[datasets]]\nbase = \"synthetic_gen_string\"\nconfig.RequestCount = 2\n\
+                [[datasets]]\nbase = \"synthetic_gen_string\"\nabbr = \"more\"\nconfig.RequestCount = 3\n";
+    fs::write(folder.path().join("conf.toml"), toml).unwrap();
+    let output = again(&folder, "conf.toml");
+    let done = Done { folder, output }.well();
+    assert_eq!(done.common("syntheticdataset", "Total Requests"), json!(5));
+    let lines = |name: &str| done.file(name).lines().count();
+    assert_eq!((lines("synthetic_details.jsonl"), lines("more_details.jsonl")), (2, 3));
+    assert!(done.file("more_details.jsonl").starts_with(r#"{"data_abbr": "more", "id": 0,"#));
 }
 
 #[test]

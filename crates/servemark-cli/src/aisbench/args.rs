@@ -84,7 +84,7 @@ pub(super) struct AisbenchArgs {
     /// Ask the server what it guessed of speculative decoding
     #[arg(long)]
     pub(super) spec_decode: bool,
-    /// Merge data sets of several files: of accuracy alone
+    /// Send data sets of one class as one: no effect, the performance mode always does
     #[arg(long)]
     pub(super) merge_ds: bool,
     /// Keep how answers were judged: of accuracy alone

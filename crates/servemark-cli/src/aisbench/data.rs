@@ -20,6 +20,8 @@ use super::section::{Section, class, items, text};
 pub(super) struct Data {
     pub(super) place: Place,
     pub(super) abbr: String,
+    /// Its class, and what asks its rows: data sets of the same are sent as one.
+    pub(super) kind: (String, String),
     pub(super) source: AisbenchData,
     pub(super) template: AisbenchTemplate,
     pub(super) answer: Option<String>,
@@ -46,6 +48,7 @@ impl Data {
         let source = source(&kind, section, &mut asked)?;
         Ok(Self {
             abbr: section.word("abbr")?.unwrap_or_else(|| class(&kind).unwrap_or_default()),
+            kind: (class(&kind)?, asked.inferencer),
             source,
             template: asked.template,
             answer: reader.answer,
@@ -108,6 +111,7 @@ pub(super) fn of_file(
     Data {
         place,
         abbr: name.split('.').next().unwrap_or(name).to_owned(),
+        kind: ("CustomDataset".to_owned(), "GenInferencer".to_owned()),
         source: AisbenchData::Custom(AisbenchCustomSpec::new(
             Some(path.into()),
             meta.map(Into::into),

@@ -17,6 +17,7 @@ use servemark_tokenizer::TokenizerSpec;
 use super::args::AisbenchArgs;
 use super::config::Config;
 use super::data::{Data, of_file};
+use super::merge::Group;
 use super::model::Model;
 use super::python::{Located, Place};
 use super::{Reuse, Task, Tasks, scope, summary};
@@ -46,10 +47,11 @@ pub(super) fn tasks(
     let (folder, reuse) = folder(args, config.work_dir.as_deref(), environment)?;
     let whole =
         Whole { args, summarizer: config.summarizer.as_ref(), folder: &folder, environment };
+    let groups = Group::all(&sets, &mut warnings);
     let mut tasks = Vec::new();
     for model in &models {
-        for data in &sets {
-            tasks.push(whole.task(model, data, std::mem::take(&mut warnings))?);
+        for group in &groups {
+            tasks.push(whole.task(model, group, std::mem::take(&mut warnings))?);
         }
     }
     if args.run.run_log.is_some() && tasks.len() > 1 {
@@ -123,12 +125,14 @@ impl Whole<'_> {
     fn task(
         &self,
         model: &Model,
-        data: &Data,
+        group: &Group<'_>,
         mut warnings: Vec<String>,
     ) -> Result<Task, CliError> {
-        check(model, data, self.is_simulated())?;
-        warn(model, data, self.args, &mut warnings);
-        let plan = self.plan(model, data, &mut warnings)?;
+        for data in group.sets() {
+            check(model, data, self.is_simulated())?;
+            warn(model, data, self.args, &mut warnings);
+        }
+        let plan = self.plan(model, group, &mut warnings)?;
         let environment = self.environment;
         let parsed = Parsed {
             plan,
@@ -139,8 +143,8 @@ impl Whole<'_> {
             plan_only: self.args.run.asking.plan_only || self.args.dry_run,
             warnings,
         };
-        let name = format!("{}/{}", model.abbr, data.abbr);
-        Ok(Task { name, data: data.place.to_string(), parsed })
+        let name = format!("{}/{}", model.abbr, group.name());
+        Ok(Task { name, data: group.places(), parsed })
     }
 
     fn is_simulated(&self) -> bool {
@@ -150,15 +154,15 @@ impl Whole<'_> {
     fn plan(
         &self,
         model: &Model,
-        data: &Data,
+        group: &Group<'_>,
         warnings: &mut Vec<String>,
     ) -> Result<BenchPlan, CliError> {
-        let dataset = DatasetSpec::Aisbench(self.dataset(model, data)?);
+        let dataset = DatasetSpec::Aisbench(self.datasets(model, group)?);
         let requests = at_least("--num-prompts", 1, self.args.num_prompts.unwrap_or(i64::MAX))?;
         let mut workload =
             WorkloadSpec::new(dataset, if requests == i64::MAX as usize { 0 } else { requests });
         workload.seed = at_least("--seed", 0, self.args.own.seed)?;
-        let load = self.load(model, data)?;
+        let load = self.load(model, group.first)?;
         let mut plan =
             BenchPlan::new(self.server(model)?, BackendName::Vllm, wire(model), workload, load);
         plan.control.ready_timeout = Duration::ZERO;
@@ -166,15 +170,24 @@ impl Whole<'_> {
         plan.model = self.model(model);
         plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
         plan.scoring.aisbench =
-            summary::options(&model.abbr, &data.abbr, self.summarizer, warnings)?;
+            summary::options(&model.abbr, &group.name(), self.summarizer, warnings)?;
         plan.scoring.aisbench.batch_size =
             model.use_timestamp.then(|| model.batch_size.get() as usize);
-        plan.output.run_log = self.run_log(model, data)?;
+        plan.output.run_log = self.run_log(model, &group.name())?;
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
         plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
         plan.check().map_err(CliError::Plan)?;
         Ok(plan)
+    }
+
+    fn datasets(&self, model: &Model, group: &Group<'_>) -> Result<AisbenchSpec, CliError> {
+        let mut spec = self.dataset(model, group.first)?;
+        for data in &group.others {
+            spec.name.clone_from(&group.first.abbr);
+            spec.followed_by.push((data.abbr.clone(), self.dataset(model, data)?));
+        }
+        Ok(spec)
     }
 
     fn dataset(&self, model: &Model, data: &Data) -> Result<AisbenchSpec, CliError> {
@@ -248,10 +261,10 @@ impl Whole<'_> {
         spec
     }
 
-    fn run_log(&self, model: &Model, data: &Data) -> Result<Option<PathBuf>, CliError> {
+    fn run_log(&self, model: &Model, name: &str) -> Result<Option<PathBuf>, CliError> {
         let given = self.args.run.run_log("ais_bench", self.environment.now())?;
         let is_named = self.args.run.run_log.is_some();
-        let name = format!("{}.runlog.jsonl", data.abbr.replace('/', "_"));
+        let name = format!("{}.runlog.jsonl", name.replace('/', "_"));
         let usual =
             || self.folder.join("performances").join(model.abbr.replace('/', "_")).join(name);
         Ok(given.map(|path| if is_named { path } else { usual() }))

@@ -48,7 +48,6 @@ const SCOPES: &[Scope<InUse>] = &[
     },
     Scope {
         flags: &[
-            "--merge-ds",
             "--dump-eval-details",
             "--dump-extract-rate",
             "--response-anomaly",
@@ -57,6 +56,12 @@ const SCOPES: &[Scope<InUse>] = &[
         ],
         in_use: |_| false,
         when: "in the performance mode",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--merge-ds"],
+        in_use: |_| false,
+        when: "in the performance mode, in which data sets of one class are one in any case",
         owner: Owner::Peer,
     },
     Scope {

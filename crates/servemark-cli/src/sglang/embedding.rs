@@ -16,6 +16,7 @@ use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::python;
+use crate::sweep::SEARCH_NOTES;
 
 /// A command line of `bench-embedding`, understood.
 #[derive(Clone, Debug)]
@@ -64,6 +65,7 @@ fn extend(command: Command) -> Command {
     SweepArgs::augment_args(command)
         .name("bench-embedding")
         .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
+        .after_help(SEARCH_NOTES)
         .mut_args(hide)
 }
 

@@ -132,6 +132,9 @@ pub struct RunFacts {
     pub requests: usize,
     /// How many sessions they make.
     pub sessions: usize,
+    /// The parts that they are of, in order, where several data sets were sent as one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<DataPart>,
     /// The seed of every draw.
     pub seed: u64,
     /// Requests per second; absent when all are due at once, or when a trace says.
@@ -145,6 +148,23 @@ pub struct RunFacts {
     pub simulated: bool,
     /// What a peer's result file repeats of its command line, in the peer's order.
     pub echo: JsonObject,
+}
+
+/// One of several data sets that were sent as one.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DataPart {
+    /// Its name.
+    pub name: String,
+    /// How many of the sessions are its own.
+    pub sessions: usize,
+}
+
+impl DataPart {
+    /// So many sessions of a data set.
+    pub fn new(name: impl Into<String>, sessions: usize) -> Self {
+        Self { name: name.into(), sessions }
+    }
 }
 
 impl RunFacts {

@@ -7,53 +7,55 @@ use servemark_core::{DeltaKind, RequestRecord};
 use servemark_metrics::RequestScore;
 use servemark_pyjson::{Text, round, to_writer};
 
-use super::AisbenchOptions;
+use super::AisbenchPart;
 use crate::{Report, ReportFormat};
 
 /// Every request with its times, in seconds since the run's clock started: when it was sent, then
 /// every event of its answer. AISBench keeps the times in a database beside it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct AisbenchDetails {
-    options: AisbenchOptions,
+    part: AisbenchPart,
 }
 
 /// The requests that failed, and why.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct AisbenchFailed {
-    options: AisbenchOptions,
+    part: AisbenchPart,
 }
 
 impl AisbenchDetails {
-    /// The details of a run of this data set.
-    pub fn new(options: AisbenchOptions) -> Self {
-        Self { options }
+    /// The details of a part of a run.
+    pub fn of(part: &AisbenchPart) -> Self {
+        Self { part: part.clone() }
     }
 }
 
 impl AisbenchFailed {
-    /// The failures of a run of this data set.
-    pub fn new(options: AisbenchOptions) -> Self {
-        Self { options }
+    /// The failures of a part of a run.
+    pub fn of(part: &AisbenchPart) -> Self {
+        Self { part: part.clone() }
     }
 }
 
 impl ReportFormat for AisbenchDetails {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let dataset = self.options.dataset(&report.log.header().facts);
         let scores = report.scores();
         let mut requests = report.log.measured().zip(scores.iter());
-        requests.try_for_each(|(record, score)| line(&request(dataset, record, score), out))
+        requests.try_for_each(|(record, score)| match self.part.place(record) {
+            Some(id) => line(&request(&self.part.name, id, record, score), out),
+            None => Ok(()),
+        })
     }
 }
 
 impl ReportFormat for AisbenchFailed {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let dataset = self.options.dataset(&report.log.header().facts);
-        let mut failed = report.log.measured().filter(|record| !record.is_success());
-        failed.try_for_each(|record| {
+        let failed = report.log.measured().filter(|record| !record.is_success());
+        let mut failed = failed.filter_map(|record| Some((self.part.place(record)?, record)));
+        failed.try_for_each(|(id, record)| {
             let entry = json!({
-                "data_abbr": dataset,
-                "id": record.index,
+                "data_abbr": self.part.name,
+                "id": id,
                 "input": null,
                 "error_info": error(record),
             });
@@ -63,10 +65,10 @@ impl ReportFormat for AisbenchFailed {
 }
 
 /// A prompt is in no run log, and so in no line.
-fn request(dataset: &str, record: &RequestRecord, score: &RequestScore<'_>) -> Value {
+fn request(dataset: &str, id: usize, record: &RequestRecord, score: &RequestScore<'_>) -> Value {
     json!({
         "data_abbr": dataset,
-        "id": record.index,
+        "id": id,
         "success": record.is_success(),
         "error_info": error(record),
         "time_points": time_points(score),

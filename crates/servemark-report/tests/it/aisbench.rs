@@ -1,10 +1,12 @@
 //! AISBench's tables and files, byte for byte.
 
-use servemark_core::RunFacts;
+use serde_json::{Value, json};
+use servemark_core::{DataPart, RunFacts};
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{
     AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
-    AisbenchRps, AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget, Report, ReportFormat,
+    AisbenchPart, AisbenchRps, AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget, Report,
+    ReportFormat,
 };
 
 use crate::aisbench_golden::{Golden, Left};
@@ -98,18 +100,38 @@ fn details_have_the_time_points_of_every_request() {
     let goldens = Golden::all();
     let [pictures, failed] = ["pictures", "all_failed"]
         .map(|name| goldens.iter().find(|golden| golden.name == name).unwrap());
-    let lines = scored(pictures, &AisbenchDetails::new(options(pictures)));
+    let lines = scored(pictures, &AisbenchDetails::of(&part(pictures)));
     assert_eq!(
         lines.lines().next().unwrap(),
         r#"{"data_abbr": "synthetic", "id": 0, "success": true, "error_info": "", "time_points": [1.0, 1.2, 1.231234567, 1.26111111], "input_tokens": 0, "output_tokens": 3, "extra_perf_data": {}, "extra_details_data": {}, "input": null, "uuid": "0", "turn_id": 0, "prediction": "xx"}"#
     );
     assert_eq!(lines.lines().count(), 3);
-    assert_eq!(scored(pictures, &AisbenchFailed::new(options(pictures))), "");
-    let lines = scored(failed, &AisbenchFailed::new(options(failed)));
+    assert_eq!(scored(pictures, &AisbenchFailed::of(&part(pictures))), "");
+    let lines = scored(failed, &AisbenchFailed::of(&part(failed)));
     assert_eq!(
         lines.lines().last().unwrap(),
         r#"{"data_abbr": "synthetic", "id": 1, "input": null, "error_info": "Bad Request"}"#
     );
+}
+
+#[test]
+fn each_data_set_of_a_run_has_details_of_its_own() {
+    let golden = Golden::all().into_iter().find(|golden| golden.name == "pictures").unwrap();
+    let mut facts = golden.log().header().facts.clone();
+    facts.parts = vec![DataPart::new("one", 1), DataPart::new("others", 2)];
+    let ids = |part: &AisbenchPart| {
+        let lines = scored(&golden, &AisbenchDetails::of(part));
+        let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        entries.map(|entry| (entry["data_abbr"].clone(), entry["id"].clone())).collect::<Vec<_>>()
+    };
+    let parts = AisbenchPart::all(&options(&golden), &facts);
+    let told: Vec<_> = parts.iter().flat_map(ids).collect();
+    let expected = [("one", 0), ("others", 0), ("others", 1)];
+    assert_eq!(told, expected.map(|(name, id)| (json!(name), json!(id))));
+}
+
+fn part(golden: &Golden) -> AisbenchPart {
+    AisbenchPart::all(&options(golden), &RunFacts::default()).remove(0)
 }
 
 fn options(golden: &Golden) -> AisbenchOptions {

@@ -65,7 +65,7 @@ fn a_run_without_a_success_leaves_no_tables_and_says_why() {
     let saved = saved(&log(&[false]), folder.path());
     assert_eq!((saved.csv, saved.json, saved.plot), (None, None, None));
     assert_eq!(saved.no_stage, Some(NoStage::NothingSucceeded));
-    assert!(saved.failed.unwrap().exists() && saved.details.exists());
+    assert!(saved.failed[0].exists() && saved.details[0].exists());
 }
 
 #[test]

@@ -5,17 +5,23 @@ use servemark_core::JsonObject;
 use servemark_datasets::{AisbenchTemplate, AisbenchTurns, Saying, Speaker};
 
 use crate::aisbench::python::{Fault, Located, Value};
-use crate::aisbench::section::{Section, items, json, text};
+use crate::aisbench::section::{Section, class, items, json, text};
 
 /// How a row is asked.
 pub(super) struct Asked {
     pub(super) template: AisbenchTemplate,
     pub(super) turns: AisbenchTurns,
+    /// What asks, and how.
+    pub(super) inferencer: String,
 }
 
 impl Asked {
     pub(super) fn of(section: Option<Section>) -> Result<Self, Fault> {
-        let mut asked = Self { template: AisbenchTemplate::default(), turns: AisbenchTurns::Every };
+        let mut asked = Self {
+            template: AisbenchTemplate::default(),
+            turns: AisbenchTurns::Every,
+            inferencer: String::new(),
+        };
         let Some(mut section) = section else { return Ok(asked) };
         section.ignore(&["retriever"]);
         if let Some(mut template) = section.section("prompt_template", "prompt_template")? {
@@ -25,9 +31,12 @@ impl Asked {
             asked.template = self::template(&value)?;
         }
         if let Some(mut inferencer) = section.section("inferencer", "inferencer")? {
-            inferencer.ignore(&["type", "stopping_criteria"]);
+            inferencer.ignore(&["stopping_criteria"]);
+            let kind = inferencer.take("type").map(|kind| class(&kind)).transpose()?;
+            asked.inferencer = kind.unwrap_or_default();
             if let Some(mode) = inferencer.take("infer_mode") {
                 asked.turns = turns(&mode)?;
+                asked.inferencer += &text(&mode, "infer_mode")?;
             }
             inferencer.finish()?;
         }

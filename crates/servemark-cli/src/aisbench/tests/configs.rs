@@ -196,6 +196,24 @@ fn requests_at_their_own_times_know_no_limit_and_the_tables_do() {
 }
 
 #[test]
+fn data_sets_of_one_class_are_sent_as_one() {
+    let config = CONFIG.replace(
+        "datasets = [*synthetic_datasets]",
+        "datasets = [dict(**synthetic_datasets[0]), dict(**synthetic_datasets[0]), \
+         dict(**synthetic_datasets[0])]\ndatasets[1][\"abbr\"] = \"more\"",
+    );
+    let tasks = parse("conf.py -m perf", &[("conf.py", &config)]).unwrap();
+    assert_eq!(tasks.tasks.len(), 1);
+    let task = &tasks.tasks[0];
+    assert_eq!(task.name, "mine-own/syntheticdataset");
+    let data = dataset(&task.parsed.plan);
+    assert_eq!((&data["name"], &data["followed_by"][0][0]), (&json!("synthetic"), &json!("more")));
+    assert_eq!(data["followed_by"].as_array().unwrap().len(), 1);
+    let [warning] = task.parsed.warnings.as_slice() else { panic!("{:?}", task.parsed.warnings) };
+    assert!(warning.contains("a data set synthetic was there before"), "{warning}");
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     refuses(
         "--models vllm_api_general --datasets mtbench_gen -m perf",

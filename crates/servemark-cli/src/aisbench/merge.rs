@@ -1,0 +1,50 @@
+//! Data sets that are sent as one: those of one class whose rows are asked in the same way.
+
+use super::data::Data;
+
+/// One data set, or several of one kind.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) first: &'a Data,
+    pub(super) others: Vec<&'a Data>,
+}
+
+impl<'a> Group<'a> {
+    /// The groups in the order of their first data sets. One whose short name was there before is left
+    /// out, because its files would be the other's.
+    pub(super) fn all(sets: &'a [Data], warnings: &mut Vec<String>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for (index, data) in sets.iter().enumerate() {
+            if sets[..index].iter().any(|before| before.abbr == data.abbr) {
+                let Data { place, abbr, .. } = data;
+                warnings.push(format!(
+                    "{place}: a data set {abbr} was there before: this one is left out, as with \
+                     AISBench; give it another abbr"
+                ));
+                continue;
+            }
+            match groups.iter_mut().find(|group| group.first.kind == data.kind) {
+                Some(group) => group.others.push(data),
+                None => groups.push(Self { first: data, others: Vec::new() }),
+            }
+        }
+        groups
+    }
+
+    /// Its name: that of its only data set, or of the class.
+    pub(super) fn name(&self) -> String {
+        match self.others.as_slice() {
+            [] => self.first.abbr.clone(),
+            _ => self.first.kind.0.to_lowercase(),
+        }
+    }
+
+    pub(super) fn sets(&self) -> impl Iterator<Item = &'a Data> {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+
+    /// Where its data sets stand.
+    pub(super) fn places(&self) -> String {
+        self.sets().map(|data| data.place.to_string()).collect::<Vec<_>>().join(", ")
+    }
+}

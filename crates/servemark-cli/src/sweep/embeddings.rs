@@ -1,0 +1,51 @@
+//! Objectives of `bench-embedding`, whose `--sweep` is one of its own.
+
+use std::ffi::OsString;
+
+use super::{Asked, NOT_BOTH, identity};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::{Invocation, embedding, slo};
+
+/// A benchmark of embeddings or rankings, whose grid has flags of its own: one run, a grid of them, or a
+/// search for the largest load.
+pub fn embedding_bench(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let refuse = |error| UsageError::refused(program, error);
+    let args: Vec<OsString> = args.into_iter().collect();
+    let identity = identity(program, &args);
+    let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
+    let gate = asked.slo.gate().map_err(refuse)?;
+    if asked.slo.is_search() {
+        slo::refuse_result_files(&args).map_err(refuse)?;
+    }
+    let mut sweep = embedding::parse(program, args, environment)?;
+    for point in &mut sweep.points {
+        point.plan.scoring.slo.clone_from(&gate);
+        slo::check(&point.plan).map_err(refuse)?;
+    }
+    if !asked.slo.is_search() {
+        let idle = |flag| CliError::NoEffect { flag, when: "without --slo-search" };
+        asked.last.map_or(Ok(()), |flag| Err(refuse(idle(flag))))?;
+        return Ok(Invocation::Sweep(Box::new(sweep)));
+    }
+    if sweep.is_grid {
+        return Err(refuse(CliError::Together(NOT_BOTH)));
+    }
+    let search = asked.search(sweep.points.swap_remove(0), identity).map_err(refuse)?;
+    Ok(Invocation::SloSearch(Box::new(search)))
+}
+
+/// What help says of objectives where answers have no tokens.
+pub(crate) const SEARCH_NOTES: &str = "\
+Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
+response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
+3 unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
+bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
+--slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. Run logs of a search are \
+kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
+--sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.";
