@@ -98,7 +98,7 @@ fn servers_that_are_not_there_or_not_right() {
     let chat_only = MockSpec::default().with_fault("status:404/1".parse().unwrap());
     let server = MockServer::start(chat_only).unwrap();
     let url = server.base_url();
-    refuses(&folder, &ask(&url, "vllm"), 5, &["404", "/v1/completions", "--backend"]);
+    refuses(&folder, &ask(&url, "vllm"), 5, &["404", "/v1/completions", "by a chat backend"]);
     refuses(&folder, &ask("ftp://h", "vllm"), 2, &["--base-url", "http://"]);
 }
 
