@@ -153,6 +153,11 @@ impl ServerTimes {
 /// Where a decoder puts what it finds. [`Recorder::at`](crate::Recorder::at) makes one that knows
 /// the time; a test can use a plain list.
 pub trait Sink {
+    /// What follows is of the answer to this prompt of a batch. Whoever reads the answer to one
+    /// prompt alone leaves this out.
+    fn prompt(&mut self, place: usize) {
+        let _ = place;
+    }
     /// A piece of output.
     fn delta(&mut self, delta: Delta<'_>);
     /// The server's own counts; the last word wins, field by field.

@@ -1,8 +1,11 @@
 //! The one place where observation becomes data.
 
+mod batch;
+
+use self::batch::Batch;
 use crate::{
-    Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, RequestError, RequestRecord,
-    Sample, ServerTimes, Sink, SocketFacts, Stamp, Usage,
+    Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, Planned, RequestError,
+    RequestRecord, Sample, ServerTimes, Sink, SocketFacts, Stamp, Usage,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -15,6 +18,8 @@ pub struct Recorder {
     /// The rest, apart: a recorder is handed on from one to the next.
     record: Box<RequestRecord>,
     finish_reason: Option<String>,
+    /// What is read of each prompt's answer, where there are several.
+    batch: Option<Box<Batch>>,
 }
 
 /// What every read of the answer changes, side by side. Between two reads of one stream the others
@@ -34,7 +39,13 @@ struct Reading {
 impl Recorder {
     /// A recorder for the sample at `index`, due at `scheduled`.
     pub fn new(index: usize, phase: Phase, sample: &Sample, scheduled: Stamp) -> Self {
-        let expected = (sample.output_tokens as usize).min(MOST_RESERVED);
+        let mut alone = Self::of_one(index, phase, sample.into(), scheduled);
+        alone.record.request_id.clone_from(&sample.request_id);
+        Self { batch: Batch::of(index, phase, sample, scheduled), ..alone }
+    }
+
+    fn of_one(index: usize, phase: Phase, planned: Planned, scheduled: Stamp) -> Self {
+        let expected = (planned.output_tokens as usize).min(MOST_RESERVED);
         Self {
             reading: Reading::of_nothing(expected, scheduled),
             record: Box::new(RequestRecord {
@@ -42,9 +53,9 @@ impl Recorder {
                 turn: 0,
                 phase,
                 earlier_tries: 0,
-                request_id: sample.request_id.clone(),
+                request_id: None,
                 arrival_clock: ArrivalClock::User,
-                planned: sample.into(),
+                planned,
                 scheduled,
                 granted: None,
                 sent: None,
@@ -68,6 +79,7 @@ impl Recorder {
                 outcome: Ok(Finish::default()),
             }),
             finish_reason: None,
+            batch: None,
         }
     }
 
@@ -88,6 +100,11 @@ impl Recorder {
         self.record.granted = failed.granted;
         self.record.earlier_tries = failed.earlier_tries + 1;
         self
+    }
+
+    /// How many records will come of it: one for each prompt.
+    pub fn records(&self) -> usize {
+        self.batch.as_ref().map_or(1, |batch| batch.len())
     }
 
     /// When the request is due.
@@ -157,6 +174,20 @@ impl Recorder {
         self.reading.deltas.len()
     }
 
+    /// Closes the records of all its prompts, the first apart from the others.
+    ///
+    /// A prompt whose answer was over before the request failed has succeeded. One that the answer
+    /// has nothing for, or not all, has failed.
+    pub fn finish_each(
+        mut self,
+        outcome: Result<Finish, RequestError>,
+        now: Stamp,
+    ) -> (RequestRecord, Vec<RequestRecord>) {
+        let Some(batch) = self.batch.take() else { return (self.finish(outcome, now), Vec::new()) };
+        let whole = self.finish(outcome, now);
+        batch.finish(&whole, now)
+    }
+
     /// Closes the record. A failure ends when it is noticed, a success with its last byte.
     pub fn finish(mut self, outcome: Result<Finish, RequestError>, now: Stamp) -> RequestRecord {
         if outcome.is_err() {
@@ -210,14 +241,33 @@ pub struct Stamped<'a> {
     arrival: Arrival,
 }
 
+impl Stamped<'_> {
+    /// Who keeps what is read now.
+    fn keeper(&mut self) -> &mut Recorder {
+        if self.recorder.batch.is_none() {
+            return self.recorder;
+        }
+        self.recorder.batch.as_mut().expect("it was looked at").current()
+    }
+}
+
 impl Sink for Stamped<'_> {
+    fn prompt(&mut self, place: usize) {
+        let arrival = self.arrival;
+        if let Some(batch) = &mut self.recorder.batch {
+            batch.turn_to(place, arrival);
+        }
+    }
+
     fn delta(&mut self, delta: Delta<'_>) {
-        self.recorder.reading.deltas.push(self.arrival, delta);
-        self.recorder.reading.text.push_str(delta.text);
+        let arrival = self.arrival;
+        let reading = &mut self.keeper().reading;
+        reading.deltas.push(arrival, delta);
+        reading.text.push_str(delta.text);
     }
 
     fn usage(&mut self, usage: Usage) {
-        let known = self.recorder.record.usage.get_or_insert_default();
+        let known = self.keeper().record.usage.get_or_insert_default();
         known.prompt_tokens = usage.prompt_tokens.or(known.prompt_tokens);
         known.completion_tokens = usage.completion_tokens.or(known.completion_tokens);
         known.cached_tokens = usage.cached_tokens.or(known.cached_tokens);
@@ -226,22 +276,23 @@ impl Sink for Stamped<'_> {
     }
 
     fn finish_reason(&mut self, reason: &str) {
-        self.recorder.finish_reason = Some(reason.to_owned());
+        self.keeper().finish_reason = Some(reason.to_owned());
     }
 
     fn silent_event(&mut self) {
-        self.recorder.record.silent_events += u32::from(self.recorder.pieces() > 0);
+        let keeper = self.keeper();
+        keeper.record.silent_events += u32::from(keeper.pieces() > 0);
     }
 
     fn cache_storage(&mut self, name: &str) {
-        let known = &mut self.recorder.record.cache_storage;
+        let known = &mut self.keeper().record.cache_storage;
         if known.as_deref() != Some(name) {
             *known = Some(name.to_owned());
         }
     }
 
     fn server_times(&mut self, times: ServerTimes) {
-        self.recorder.record.server_times = Some(times);
+        self.keeper().record.server_times = Some(times);
     }
 }
 

@@ -103,6 +103,9 @@ pub enum Prompt {
     },
     /// The whole body of a request as somebody else wrote it, of which a dialect fills the gaps.
     Body(JsonObject),
+    /// Token ids of several prompts that travel as one request. Each has an answer and a
+    /// [record](crate::RequestRecord) of its own.
+    Batch(Vec<Vec<u32>>),
 }
 
 impl Prompt {
@@ -124,6 +127,14 @@ impl Prompt {
             _ => 1,
         };
         u32::try_from(items).unwrap_or(u32::MAX)
+    }
+
+    /// How many records are kept of it: one for each prompt of a batch.
+    pub fn records(&self) -> usize {
+        match self {
+            Self::Batch(prompts) => prompts.len(),
+            _ => 1,
+        }
     }
 }
 

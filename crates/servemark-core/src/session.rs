@@ -62,6 +62,11 @@ impl Session {
         1 + self.follow_ups.len()
     }
 
+    /// How many records are kept of it.
+    pub fn records(&self) -> usize {
+        self.samples().map(|sample| sample.prompt.records()).sum()
+    }
+
     /// The sample of every turn.
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
         std::iter::once(&self.first).chain(self.follow_ups.iter().map(|turn| &turn.sample))

@@ -74,10 +74,11 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let mut next = Some(Request { recorder, call, asks: None });
         let mut outcomes = Vec::with_capacity(session.turns());
         while let Some(request) = next.take() {
-            self.orders.observer.0.started(phase);
-            let record = self.complete(request, session).await;
+            (0..request.recorder.records()).for_each(|_| self.orders.observer.0.started(phase));
+            let (record, others) = self.complete(request, session).await;
             let turn = conversation.after(&record);
             outcomes.push(self.land(record));
+            outcomes.extend(others.into_iter().map(|record| self.land(record)));
             if let Some(turn) = turn {
                 // What waits for it would make the task of every stream larger.
                 next = Box::pin(self.follow_up(index, turn)).await;
@@ -86,14 +87,19 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         outcomes
     }
 
-    /// A request to the end of its last try. Those before have records of their own.
-    async fn complete(&self, request: Request<Prepared<T>>, session: &Session) -> RequestRecord {
+    /// A request to the end of its last try, with the records of the other prompts of a batch. The
+    /// tries before have records of their own; a batch has one try.
+    async fn complete(
+        &self,
+        request: Request<Prepared<T>>,
+        session: &Session,
+    ) -> (RequestRecord, Vec<RequestRecord>) {
         let Request { mut recorder, mut call, asks } = request;
         loop {
             let outcome = self.carry(call, &mut recorder).await;
-            let record = recorder.finish(outcome, self.alarm.now());
-            if !self.orders.retries(&record) {
-                return record;
+            let (record, others) = recorder.finish_each(outcome, self.alarm.now());
+            if !others.is_empty() || !self.orders.retries(&record) {
+                return (record, others);
             }
             (recorder, call) = Box::pin(self.again(record, asks.as_deref(), session)).await;
         }
