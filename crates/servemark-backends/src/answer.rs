@@ -56,11 +56,11 @@ impl<S: Default> Answer<S> {
         out: &mut dyn Sink,
     ) -> Result<(), RequestError> {
         self.entry(index).is_finished = true;
-        out.finish_reason(reason);
         if GIVEN_UP.contains(&reason) {
             let why = message.unwrap_or("the server does not say why");
             return Err(RequestError::new(ErrorKind::InStream, format!("{reason}: {why}")));
         }
+        out.finish_reason(reason);
         Ok(())
     }
 
@@ -99,6 +99,11 @@ impl<S: Default> Answer<S> {
             return Err(RequestError::new(ErrorKind::Truncated, story));
         }
         Ok(())
+    }
+
+    /// Whether the server has told why it ended every choice.
+    pub(crate) fn has_finished(&self) -> bool {
+        !self.choices.is_empty() && self.is_finished()
     }
 
     fn is_finished(&self) -> bool {

@@ -94,6 +94,7 @@ pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
         Prompt::Texts(_) => "batch of texts; use an embedding backend",
         Prompt::Ranking { .. } => "ranking of documents; use a rerank backend",
         Prompt::Body(_) => "whole request of another's making",
+        Prompt::Batch(_) => "batch of prompts; use a backend for batches",
         _ => "prompts of this kind",
     };
     RequestError::new(ErrorKind::Encode, format!("{path} takes no {advice}"))

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{JsonObject, Sample};
 
 use crate::{
-    AisbenchBackend, AisbenchSpec, BackendName, ChatBackend, ChatSpec, CompletionsBackend,
-    CompletionsSpec, EmbeddingsBackend, EmbeddingsSpec, EvalscopeApi, EvalscopeBackend,
-    EvalscopeSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec, Route, TrtBackend,
-    TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec, WireBackend,
+    AisbenchBackend, AisbenchSpec, BackendName, BatchBackend, BatchSpec, ChatBackend, ChatSpec,
+    CompletionsBackend, CompletionsSpec, EmbeddingsBackend, EmbeddingsSpec, EvalscopeApi,
+    EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec,
+    Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec,
+    WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -49,6 +50,8 @@ pub enum BackendSpec {
     Evalscope(EvalscopeSpec),
     /// One of the classes of AISBench's client.
     Aisbench(AisbenchSpec),
+    /// Several prompts as one request.
+    Batch(BatchSpec),
 }
 
 impl BackendSpec {
@@ -85,6 +88,7 @@ impl BackendSpec {
             Self::Vllm(spec) => &spec.common,
             Self::Evalscope(spec) => &spec.common,
             Self::Aisbench(spec) => &spec.common,
+            Self::Batch(spec) => &spec.common,
         }
     }
 
@@ -101,6 +105,7 @@ impl BackendSpec {
             Self::Vllm(spec) => &mut spec.common,
             Self::Evalscope(spec) => &mut spec.common,
             Self::Aisbench(spec) => &mut spec.common,
+            Self::Batch(spec) => &mut spec.common,
         }
     }
 
@@ -153,6 +158,7 @@ impl BackendSpec {
             Self::Rerank(_) => Route::Rerank,
             Self::Trt(_) => Route::Trt,
             Self::Truss(_) => Route::Truss,
+            Self::Batch(spec) => spec.route(),
             Self::Vllm(_) | Self::Evalscope(_) | Self::Aisbench(_) => return None,
         })
     }
@@ -183,6 +189,7 @@ impl BackendSpec {
             Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),
             Self::Evalscope(spec) => WireBackend::Evalscope(EvalscopeBackend::new(spec.clone())),
             Self::Aisbench(spec) => WireBackend::Aisbench(AisbenchBackend::new(spec.clone())),
+            Self::Batch(spec) => WireBackend::Batch(BatchBackend::new(spec.clone())),
         }
     }
 }

@@ -4,11 +4,11 @@ use servemark_core::{RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::{
-    AisbenchBackend, Backend, ChatBackend, CompletionsBackend, DashscopeDecoder, Decoder,
-    EmbeddingsBackend, EmbeddingsDecoder, EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder,
-    GeneratedDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
-    ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend,
-    WireRequest,
+    AisbenchBackend, Backend, BatchBackend, BatchDecoder, ChatBackend, CompletionsBackend,
+    DashscopeDecoder, Decoder, EmbeddingsBackend, EmbeddingsDecoder, EvalscopeBackend, Flow,
+    GenerateBackend, GenerateDecoder, GeneratedDecoder, OpenAiDecoder, PoolingDecoder,
+    RerankBackend, RerankDecoder, ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder,
+    TrussBackend, VllmBackend, WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -35,6 +35,8 @@ pub enum WireBackend {
     Evalscope(EvalscopeBackend),
     /// One of the classes of AISBench's client.
     Aisbench(AisbenchBackend),
+    /// Several prompts as one request.
+    Batch(BatchBackend),
 }
 
 impl Backend for WireBackend {
@@ -52,6 +54,7 @@ impl Backend for WireBackend {
             Self::Vllm(backend) => backend.encode(sample),
             Self::Evalscope(backend) => backend.encode(sample),
             Self::Aisbench(backend) => backend.encode(sample),
+            Self::Batch(backend) => backend.encode(sample),
         }
     }
 
@@ -67,6 +70,7 @@ impl Backend for WireBackend {
             Self::Vllm(backend) => backend.decoder(sample),
             Self::Evalscope(backend) => backend.decoder(sample),
             Self::Aisbench(backend) => backend.decoder(sample),
+            Self::Batch(backend) => WireDecoder::Batch(backend.decoder(sample)),
         }
     }
 }
@@ -75,6 +79,8 @@ impl Backend for WireBackend {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum WireDecoder {
+    /// Of several prompts as one request.
+    Batch(BatchDecoder),
     /// Of `DashScope`'s own route.
     Dashscope(DashscopeDecoder),
     /// Of `/v1/embeddings`.
@@ -100,6 +106,7 @@ pub enum WireDecoder {
 impl WireDecoder {
     fn inner(&mut self) -> &mut dyn Decoder {
         match self {
+            Self::Batch(decoder) => decoder,
             Self::Dashscope(decoder) => decoder,
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,

@@ -124,6 +124,11 @@ impl ServerControl {
         self.call(Method::POST, route, None, FLUSH).await.map(drop)
     }
 
+    /// Asks for something by a POST to `route`, whose answer is of no interest.
+    pub async fn post(&self, route: &str, document: &Value) -> Result<(), ClientError> {
+        self.call(Method::POST, route, Some(document), ANSWER).await.map(drop)
+    }
+
     /// Starts the server's profiler.
     pub async fn start_profile(&self, options: Option<&Value>) -> Result<(), ClientError> {
         self.call(Method::POST, "/start_profile", options, PROFILE).await.map(drop)
@@ -265,6 +270,8 @@ const READY_PAUSE: Duration = Duration::from_secs(1);
 const QUESTION: Duration = Duration::from_secs(30);
 /// SGLang is asked to wait up to a minute for running requests before it flushes.
 const FLUSH: Duration = Duration::from_secs(90);
+/// SGLang's client waits ten minutes for an answer that is none of a benchmark's.
+const ANSWER: Duration = Duration::from_secs(600);
 /// A trace of a long run takes minutes to write.
 const PROFILE: Duration = Duration::from_secs(15 * 60);
 /// The longest answer of any of these routes is well below it.

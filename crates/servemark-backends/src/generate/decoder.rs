@@ -46,6 +46,11 @@ impl GenerateDecoder {
         Self { answer: Answer::to(sample), last: Box::default() }
     }
 
+    /// Whether its answer has come to its end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.answer.has_finished()
+    }
+
     fn frame(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         if let Some(grown) = self.last.growing.read(json) {
             self.grow(&grown, out);

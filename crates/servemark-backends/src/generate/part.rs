@@ -45,7 +45,17 @@ enum FinishReason<'a> {
         kind: Text<'a>,
         #[serde(borrow)]
         message: Option<Text<'a>>,
+        #[serde(borrow, default)]
+        matched: Option<Matched<'a>>,
     },
+}
+
+/// What made the model stop: a text, or a token of which nobody here wants the number.
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged)]
+enum Matched<'a> {
+    Text(#[serde(borrow)] Text<'a>),
+    Token(IgnoredAny),
 }
 
 impl Part<'_> {
@@ -89,12 +99,19 @@ impl Part<'_> {
     pub(super) fn finish_reason(&self) -> Option<(&str, Option<&str>)> {
         Some(match self.meta_info.as_ref()?.finish_reason.as_ref()? {
             FinishReason::Word(word) => (&word.0, None),
-            FinishReason::Object { kind, message } => {
+            // To SGLang's scheduler that is a stop like any other.
+            FinishReason::Object { matched: Some(Matched::Text(text)), .. } if text.0 == NAN => {
+                ("error", Some(NAN))
+            }
+            FinishReason::Object { kind, message, .. } => {
                 (&kind.0, message.as_ref().map(|message| &*message.0))
             }
         })
     }
 }
+
+/// What SGLang's scheduler says has matched where the model computed no numbers any more.
+const NAN: &str = "NaN happened";
 
 /// How many items a list has; the items are not kept.
 #[derive(Debug)]
