@@ -28,6 +28,7 @@
 mod agentic_trace;
 mod aisbench;
 mod alphabet;
+mod batch;
 mod book;
 mod conversations;
 mod csv_file;
@@ -69,6 +70,7 @@ pub use aisbench::{
     AisbenchShownSpec, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec,
     AisbenchTurns, MediaForm, Saying, ShownLayout, Speaker,
 };
+pub use batch::{BatchLengths, BatchSource, BatchSpec};
 pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;

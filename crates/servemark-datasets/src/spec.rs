@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 
 use crate::{
-    AgenticTraceSpec, AisbenchSpec, CustomSpec, DatasetName, Draw, EvalscopeData, EvalscopeSpec,
-    ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm, PromptFormat,
-    RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat, TraceSpec,
-    VllmData, VllmSpec,
+    AgenticTraceSpec, AisbenchSpec, BatchSpec, CustomSpec, DatasetName, Draw, EvalscopeData,
+    EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm,
+    PromptFormat, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat,
+    TraceSpec, VllmData, VllmSpec,
 };
 
 /// One data set with its knobs.
@@ -21,6 +21,8 @@ pub enum DatasetSpec {
     AgenticTrace(AgenticTraceSpec),
     /// A data set as AISBench has it.
     Aisbench(AisbenchSpec),
+    /// Prompts of another data set that travel as one request.
+    Batch(BatchSpec),
     /// Conversations, one JSON object a line.
     Custom(CustomSpec),
     /// Groups of prompts that begin alike.
@@ -64,6 +66,7 @@ impl DatasetSpec {
         let draw = match self {
             Self::AgenticTrace(spec) => spec.draw(count, context),
             Self::Aisbench(spec) => spec.draw(count, context),
+            Self::Batch(spec) => spec.draw(count, context),
             Self::Custom(spec) => spec.draw(count, context),
             Self::GeneratedSharedPrefix(spec) => spec.draw(context),
             Self::LongBenchV2(spec) => spec.draw(count, context),
@@ -135,6 +138,7 @@ impl DatasetSpec {
         let form = match self {
             Self::GeneratedSharedPrefix(spec) => spec.form,
             Self::Random(spec) => spec.form,
+            Self::Batch(_) => PromptForm::TokenIds,
             Self::Vllm(VllmSpec { data: VllmData::Batch(_) | VllmData::TimedTrace(_), .. }) => {
                 PromptForm::TokenIds
             }
@@ -164,7 +168,7 @@ impl DatasetSpec {
             Self::LongBenchV2(_) => {
                 "no question fits the context; is --sharegpt-context-len too small?"
             }
-            Self::Image(_) => "it draws as many as are asked for",
+            Self::Batch(_) | Self::Image(_) => "it draws as many as are asked for",
             Self::Mmmu(_) => "no row has a picture in image_1 that can be read",
             Self::Aisbench(_) => "no row of the file can be sent",
             Self::Mooncake(_) | Self::Trace(_) | Self::Vllm(_) => "the trace holds none",
@@ -192,6 +196,7 @@ impl DatasetSpec {
                 (workload.published(), path)
             }
             Self::Evalscope(spec) => spec.unfiled()?,
+            Self::Batch(spec) => return spec.unfiled(),
             _ => return None,
         };
         path.is_none().then_some((name, path))
@@ -210,7 +215,10 @@ impl DatasetSpec {
 
     /// Whether its prompts are made of token ids, so that drawing them encodes nothing.
     pub fn only_decodes(&self) -> bool {
-        matches!(self, Self::Random(RandomSpec { source: Source::Vocabulary, .. }))
+        match self {
+            Self::Batch(spec) => spec.only_decodes(),
+            _ => matches!(self, Self::Random(RandomSpec { source: Source::Vocabulary, .. })),
+        }
     }
 
     /// The name under which it is asked for.
@@ -218,6 +226,7 @@ impl DatasetSpec {
         match self {
             Self::AgenticTrace(_) => DatasetName::AgenticTrace,
             Self::Aisbench(_) => DatasetName::Aisbench,
+            Self::Batch(spec) => spec.name(),
             Self::Custom(_) => DatasetName::Custom,
             Self::GeneratedSharedPrefix(_) => DatasetName::GeneratedSharedPrefix,
             Self::LongBenchV2(_) => DatasetName::LongBenchV2,
