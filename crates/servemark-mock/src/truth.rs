@@ -20,7 +20,7 @@ use crate::reception::Reception;
 #[non_exhaustive]
 pub struct TruthRow {
     /// The number in the request's `x-servemark-request` header, else its place in the order of
-    /// arrival, from zero.
+    /// arrival, from zero; the prompts of a batch are numbered on from there.
     pub index: usize,
     /// When the request's last byte was received, by the machine's monotonic clock.
     pub received: Stamp,
@@ -59,10 +59,12 @@ impl TruthLog {
         index: usize,
         reception: Reception,
         pieces: usize,
+        prompts: usize,
     ) -> OpenTruth {
         let Reception { at: received, clock } = reception;
         let sent_ns = Vec::with_capacity(pieces.min(MOST_RESERVED));
-        OpenTruth { row: Some(TruthRow { index, received, clock, sent_ns }), log: Arc::clone(self) }
+        let row = Some(TruthRow { index, received, clock, sent_ns });
+        OpenTruth { row, prompts, log: Arc::clone(self) }
     }
 
     /// All rows by their index. Only pointers are copied while the log is locked.
@@ -92,6 +94,8 @@ fn sorted(shared: Vec<Arc<TruthRow>>) -> Vec<TruthRow> {
 #[derive(Debug)]
 pub(crate) struct OpenTruth {
     row: Option<TruthRow>,
+    /// How many prompts the request has, whose pieces take turns.
+    prompts: usize,
     log: Arc<TruthLog>,
 }
 
@@ -106,9 +110,15 @@ impl OpenTruth {
 
     /// Nothing more will be sent.
     pub(crate) fn close(&mut self) {
-        if let Some(row) = self.row.take() {
-            self.log.lock().push(Arc::new(row));
+        let Some(row) = self.row.take() else { return };
+        if self.prompts <= 1 {
+            return self.log.lock().push(Arc::new(row));
         }
+        let of_prompt = |place| {
+            let sent_ns = row.sent_ns.iter().skip(place).step_by(self.prompts).copied().collect();
+            Arc::new(TruthRow { index: row.index + place, sent_ns, ..row.clone() })
+        };
+        self.log.lock().extend((0..self.prompts).map(of_prompt));
     }
 }
 
@@ -141,8 +151,8 @@ mod tests {
     #[test]
     fn rows_come_by_index_and_count_from_received() {
         let log = Arc::new(TruthLog::default());
-        let mut late = log.open(7, reception(100), 2);
-        let mut early = log.open(2, reception(200), 2);
+        let mut late = log.open(7, reception(100), 2, 1);
+        let mut early = log.open(2, reception(200), 2, 1);
         late.sent(at(150), 1);
         late.sent(at(170), 2);
         late.close();
@@ -150,6 +160,16 @@ mod tests {
         drop(early);
         assert_eq!(log.take(), [row(2, 200, &[1]), row(7, 100, &[50, 70, 70])]);
         assert!(log.rows().is_empty());
+    }
+
+    #[test]
+    fn every_prompt_of_a_batch_has_a_row() {
+        let log = Arc::new(TruthLog::default());
+        let mut batch = log.open(4, reception(100), 4, 2);
+        batch.sent(at(110), 2);
+        batch.sent(at(120), 2);
+        batch.close();
+        assert_eq!(log.take(), [row(4, 100, &[10, 20]), row(5, 100, &[10, 20])]);
     }
 
     #[test]

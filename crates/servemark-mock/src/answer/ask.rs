@@ -6,6 +6,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::Dialect;
+
 /// The keys of all the dialects; each has its own few of them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
@@ -30,11 +32,26 @@ pub(crate) struct Ask {
     text: Prompt,
     text_input: Prompt,
     top_n: Option<u32>,
+    /// The prompts' sizes, where there are several in one request for tokens.
+    #[serde(skip)]
+    batch: Vec<u32>,
 }
 
 impl Ask {
     pub(crate) fn parse(body: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(body)
+        let mut ask: Self = serde_json::from_slice(body)?;
+        // It is read again only where that is needed: most requests have one prompt.
+        if [ask.input_ids, ask.prompt, ask.text].iter().any(|prompt| prompt.is_list) {
+            let prompts: Prompts = serde_json::from_slice(body)?;
+            ask.batch = prompts.sizes();
+        }
+        Ok(ask)
+    }
+
+    /// The prompts' sizes, if there are several on a route that gives each an answer of its own.
+    pub(crate) fn batch(&self, dialect: Dialect) -> Option<&[u32]> {
+        let takes_batches = matches!(dialect, Dialect::Completions | Dialect::Generate);
+        (takes_batches && !self.batch.is_empty()).then_some(&self.batch)
     }
 
     /// The prompt, under whichever name the dialect has for it.
@@ -53,9 +70,9 @@ impl Ask {
 
     /// What is ranked: the query is read again with each of the documents.
     fn pairs(&self) -> Prompt {
-        let Prompt { tokens, items } = self.documents;
+        let Prompt { tokens, items, .. } = self.documents;
         let queries = self.query.tokens.saturating_mul(items);
-        Prompt { tokens: tokens.saturating_add(queries), items }
+        Prompt { tokens: tokens.saturating_add(queries), items, is_list: false }
     }
 
     /// How many documents of a ranking are wanted.
@@ -165,6 +182,42 @@ pub(crate) struct Prompt {
     pub(crate) tokens: u32,
     /// How many prompts there are: a list of ids is one, a list of texts is several.
     pub(crate) items: u32,
+    /// Whether it is a list of prompts, of which there may be one.
+    is_list: bool,
+}
+
+/// The prompts of a batch one by one, under whichever name.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Prompts {
+    input_ids: Listed,
+    prompt: Listed,
+    text: Listed,
+}
+
+/// A list of prompts, or what is none.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Listed {
+    Prompts(Vec<Prompt>),
+    Other(IgnoredAny),
+}
+
+impl Default for Listed {
+    fn default() -> Self {
+        Self::Prompts(Vec::new())
+    }
+}
+
+impl Prompts {
+    fn sizes(&self) -> Vec<u32> {
+        let names = [&self.input_ids, &self.prompt, &self.text];
+        let listed = names.into_iter().filter_map(|name| match name {
+            Listed::Prompts(prompts) => Some(prompts),
+            Listed::Other(_) => None,
+        });
+        listed.flatten().map(|prompt| prompt.tokens).collect()
+    }
 }
 
 impl Prompt {
@@ -172,6 +225,7 @@ impl Prompt {
         Self {
             tokens: self.tokens.saturating_add(other.tokens),
             items: self.items.saturating_add(other.items),
+            is_list: self.is_list || other.is_list,
         }
     }
 }
@@ -196,12 +250,12 @@ impl<'de> Visitor<'de> for Count {
     }
 
     fn visit_u64<E>(self, _id: u64) -> Result<Prompt, E> {
-        Ok(Prompt { tokens: 1, items: 0 })
+        Ok(Prompt { tokens: 1, ..Prompt::default() })
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Prompt, E> {
         let words = text.split_ascii_whitespace().count().max(1);
-        Ok(Prompt { tokens: words as u32, items: 1 })
+        Ok(Prompt { tokens: words as u32, items: 1, is_list: false })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prompt, A::Error> {
@@ -209,7 +263,8 @@ impl<'de> Visitor<'de> for Count {
         while let Some(one) = list.next_element::<Prompt>()? {
             all = all.and(one);
         }
-        Ok(Prompt { items: all.items.max(1), ..all })
+        // A list of nothing but numbers is one prompt.
+        Ok(Prompt { items: all.items.max(1), is_list: all.items > 0, ..all })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut message: A) -> Result<Prompt, A::Error> {
@@ -249,7 +304,8 @@ mod tests {
 
     #[track_caller]
     fn check_prompt(body: &str, tokens: u32, items: u32) {
-        assert_eq!(ask(body).prompt(), Prompt { tokens, items }, "{body}");
+        let prompt = ask(body).prompt();
+        assert_eq!((prompt.tokens, prompt.items), (tokens, items), "{body}");
     }
 
     #[test]
@@ -266,6 +322,18 @@ mod tests {
         check_prompt(r#"{"input": {"prompt": "a b"}}"#, 2, 1);
         check_prompt(r#"{"input": {"messages": [{"role": "user", "content": "a b"}]}}"#, 2, 1);
         check_prompt(r#"{"query": "a b", "documents": ["c", "d e f"]}"#, 8, 2);
+    }
+
+    #[test]
+    fn several_prompts_have_a_size_each() {
+        let sizes = |body| ask(body).batch(Dialect::Generate).map(<[u32]>::to_vec);
+        assert_eq!(sizes(r#"{"input_ids": [[1, 2], [3]]}"#), Some(vec![2, 1]));
+        assert_eq!(sizes(r#"{"input_ids": [[1, 2, 3]]}"#), Some(vec![3]));
+        assert_eq!(sizes(r#"{"text": ["a b c", "d"], "input_ids": null}"#), Some(vec![3, 1]));
+        assert_eq!(sizes(r#"{"input_ids": [1, 2, 3]}"#), None);
+        assert_eq!(sizes(r#"{"text": "a b c"}"#), None);
+        let texts = ask(r#"{"input": ["a", "b"], "prompt": ["c"]}"#);
+        assert_eq!(texts.batch(Dialect::Embeddings), None);
     }
 
     #[test]

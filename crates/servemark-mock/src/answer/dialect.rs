@@ -98,13 +98,28 @@ impl<'a> Author<'a> {
         if !self.ask.is_stream() {
             return None;
         }
-        let form = Form { dialect: self.dialect, usage: self.ask.usage(), style };
+        let is_batch = self.ask.batch(self.dialect).is_some();
+        let form = Form { dialect: self.dialect, usage: self.ask.usage(), style, is_batch };
         scripts.find(form, &self.spec.model, self.created)
     }
 
-    /// What is its own of a stream.
-    pub(crate) fn part(&self) -> Part {
-        Part { number: self.number, prompt_tokens: self.prompt_tokens(), length: self.length() }
+    /// What is its own of a stream: the first prompt's, and those of the others of its batch.
+    pub(crate) fn parts(&self) -> (Part, Vec<Part>) {
+        let (number, length) = (self.number, self.length());
+        let part = |index, prompt_tokens| Part { index, number, prompt_tokens, length };
+        match self.ask.batch(self.dialect) {
+            None => (part(0, self.prompt_tokens()), Vec::new()),
+            Some(prompts) => {
+                let others = (0..).zip(prompts).skip(1);
+                let first = part(0, prompts.first().copied().unwrap_or_default());
+                (first, others.map(|(index, tokens)| part(index, *tokens)).collect())
+            }
+        }
+    }
+
+    /// How many prompts are answered.
+    pub(crate) fn prompts(&self) -> usize {
+        self.ask.batch(self.dialect).map_or(1, <[u32]>::len)
     }
 
     /// The answer as one document.
@@ -132,13 +147,14 @@ impl<'a> Author<'a> {
         let message = json!({"role": "assistant", "content": words::text(tokens)});
         let choice =
             json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "length"});
-        self.openai("chatcmpl", "chat.completion", choice)
+        self.openai("chatcmpl", "chat.completion", &[choice])
     }
 
     fn completions_document(&self, tokens: u32) -> Value {
         let text = words::text(tokens);
-        let choice = json!({"index": 0, "text": text, "logprobs": null, "finish_reason": "length"});
-        self.openai("cmpl", "text_completion", choice)
+        let choice = |index: usize| json!({"index": index, "text": text, "logprobs": null, "finish_reason": "length"});
+        let choices: Vec<Value> = (0..self.prompts()).map(choice).collect();
+        self.openai("cmpl", "text_completion", &choices)
     }
 
     fn responses_document(&self, tokens: u32) -> Value {
@@ -190,27 +206,38 @@ impl<'a> Author<'a> {
         })
     }
 
+    /// Of several prompts it is a list.
     fn generated(&self, tokens: u32) -> Value {
+        match self.ask.batch(self.dialect) {
+            None => self.generated_for(self.prompt_tokens(), tokens),
+            Some(prompts) => {
+                prompts.iter().map(|prompt| self.generated_for(*prompt, tokens)).collect()
+            }
+        }
+    }
+
+    fn generated_for(&self, prompt_tokens: u32, tokens: u32) -> Value {
         json!({
             "text": words::text(tokens),
             "meta_info": {
                 "id": format!("{:032x}", self.number),
                 "finish_reason": {"type": "length", "length": tokens},
-                "prompt_tokens": self.prompt_tokens(),
+                "prompt_tokens": prompt_tokens,
                 "completion_tokens": tokens,
                 "cached_tokens": 0,
             },
         })
     }
 
-    fn openai(&self, prefix: &str, kind: &str, choice: Value) -> Value {
+    fn openai(&self, prefix: &str, kind: &str, choices: &[Value]) -> Value {
         let id = format!("{prefix}-{}", self.number);
         let openai = OpenAi { id, model: &self.spec.model, created: self.created };
-        openai.object(kind, &[choice], Some(self.usage()))
+        openai.object(kind, choices, Some(self.usage()))
     }
 
     fn usage(&self) -> Value {
         let (prompt, tokens) = (self.prompt_tokens(), self.length().tokens);
+        let tokens = tokens.saturating_mul(self.prompts() as u32);
         count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
     }
 

@@ -19,9 +19,11 @@ pub(crate) struct Script {
     pub(super) end_mark: bool,
 }
 
-/// What the stream of one request has of its own.
+/// What the stream of one prompt has of its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
+    /// The prompt's place in its batch.
+    pub(super) index: u32,
     /// The request's number.
     pub(super) number: u64,
     pub(super) prompt_tokens: u32,
@@ -51,8 +53,8 @@ impl Script {
 
 impl Part {
     fn filling(&self, from: u32, until: u32) -> Filling {
-        let &Self { number, prompt_tokens, .. } = self;
-        Filling { number, prompt_tokens, from, until }
+        let &Self { index, number, prompt_tokens, .. } = self;
+        Filling { number, index, prompt_tokens, from, until }
     }
 }
 

@@ -13,7 +13,9 @@ use super::dialect::{
     LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_details, triton_event,
 };
 use super::script::Script;
-use super::template::{ALL_TEXT, HEX_NUMBER, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template};
+use super::template::{
+    ALL_TEXT, HEX_NUMBER, INDEX, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template,
+};
 
 /// The scripts that were needed so far.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ pub(crate) struct Form {
     pub(super) dialect: Dialect,
     pub(super) usage: UsageEvents,
     pub(super) style: Style,
+    /// Whether several prompts are answered, so that each event says whose it is.
+    pub(super) is_batch: bool,
 }
 
 impl Scripts {
@@ -79,8 +83,9 @@ impl Form {
     fn completions(self, openai: &OpenAi<'_>) -> Script {
         let kind = "text_completion";
         let piece = |finish: Option<&str>| {
+            let index = if self.is_batch { json!(INDEX) } else { json!(0) };
             let choice =
-                json!({"index": 0, "text": TEXT, "logprobs": null, "finish_reason": finish});
+                json!({"index": index, "text": TEXT, "logprobs": null, "finish_reason": finish});
             Template::new(&self.style.json(&openai.object(kind, &[choice], self.usage_in_event())))
         };
         Script {
@@ -101,7 +106,11 @@ impl Form {
                 "completion_tokens": TOKENS,
                 "cached_tokens": 0,
             });
-            Template::new(&self.style.json(&json!({"text": ALL_TEXT, "meta_info": meta})))
+            let mut event = json!({"text": ALL_TEXT, "meta_info": meta});
+            if self.is_batch {
+                event["index"] = json!(INDEX);
+            }
+            Template::new(&self.style.json(&event))
         };
         Script {
             opening: Template::new(""),

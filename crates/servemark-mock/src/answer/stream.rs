@@ -17,6 +17,8 @@ use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
 pub(crate) struct Stream {
     script: Arc<Script>,
     part: Part,
+    /// The other prompts of a batch, whose pieces are due with the first one's.
+    others: Vec<Part>,
     /// Whether its opening and its closing are told.
     is_framed: bool,
     schedule: Schedule,
@@ -40,7 +42,7 @@ enum Stage {
 impl Stream {
     pub(crate) fn new(
         script: Arc<Script>,
-        part: Part,
+        (part, others): (Part, Vec<Part>),
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
@@ -56,6 +58,7 @@ impl Stream {
         Self {
             script,
             part,
+            others,
             is_framed,
             schedule,
             injected,
@@ -77,13 +80,13 @@ impl Stream {
     }
 
     pub(super) fn pieces(&self) -> usize {
-        self.pieces as usize
+        self.pieces as usize * self.prompts()
     }
 
     pub(super) fn next_pieces(&self) -> usize {
         match self.stage {
             Stage::Head | Stage::Tail => 0,
-            Stage::Pieces => (self.group_end() - self.told) as usize,
+            Stage::Pieces => (self.group_end() - self.told) as usize * self.prompts(),
         }
     }
 
@@ -119,8 +122,10 @@ impl Stream {
     fn tell_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
         match self.injected.interruption(self.told) {
             None => {
-                self.script.tell(&self.part, self.told, out);
-                step.pieces += 1;
+                for part in [&self.part].into_iter().chain(&self.others) {
+                    self.script.tell(part, self.told, out);
+                }
+                step.pieces += self.prompts();
             }
             Some(Interruption::BadFrame) => self.push_event(BAD_FRAME, out),
             Some(Interruption::Cut) => step.end = Some(End::Close),
@@ -159,6 +164,10 @@ impl Stream {
             }
             self.stage = Stage::Tail;
         }
+    }
+
+    fn prompts(&self) -> usize {
+        1 + self.others.len()
     }
 
     /// Pieces that go out together do so when the last of them is due.
@@ -211,7 +220,7 @@ mod tests {
         let author = Author::new(&spec, &ask, Dialect::Completions, 1, 0);
         let script = author.script(&Scripts::default(), injected.style).unwrap();
         let schedule = Schedule::new(&spec, Stamp::ZERO, 1, &injected);
-        let mut stream = Stream::new(script, author.part(), schedule, injected, KeepAlive::Yes);
+        let mut stream = Stream::new(script, author.parts(), schedule, injected, KeepAlive::Yes);
         let mut steps = Vec::new();
         let mut now = 0;
         loop {

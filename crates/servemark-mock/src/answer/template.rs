@@ -20,6 +20,8 @@ pub(super) const NUMBER: &str = "\u{e004}";
 pub(super) const HEX_NUMBER: &str = "\u{e005}";
 /// Stands in an event where all text so far goes.
 pub(super) const ALL_TEXT: &str = "\u{e006}";
+/// Stands in an event, as a string, where the prompt's place in its batch goes.
+pub(super) const INDEX: &str = "\u{e007}";
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,6 +59,8 @@ impl Style {
 pub(super) struct Filling {
     /// The request's number.
     pub(super) number: u64,
+    /// The prompt's place in its batch.
+    pub(super) index: u32,
     pub(super) prompt_tokens: u32,
     /// The first token of the piece, and the first that is no longer of it.
     pub(super) from: u32,
@@ -74,6 +78,7 @@ enum Part {
     AllText,
     Fixed(Vec<u8>),
     HexNumber,
+    Index,
     Number,
     Prompt,
     Text,
@@ -85,7 +90,7 @@ impl Template {
     /// A template of events that have the gaps above.
     pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
-        let events = [TOKENS, TOTAL, PROMPT].into_iter().fold(events.to_owned(), bare);
+        let events = [TOKENS, TOTAL, PROMPT, INDEX].into_iter().fold(events.to_owned(), bare);
         Self { parts: parts(&events) }
     }
 
@@ -96,6 +101,7 @@ impl Template {
                 Part::AllText => words::push(0, filling.until, out),
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::HexNumber => push_padded_hex(filling.number, out),
+                Part::Index => push_number(filling.index.into(), out),
                 Part::Number => push_number(filling.number, out),
                 Part::Prompt => push_number(filling.prompt_tokens.into(), out),
                 Part::Text => words::push(filling.from, filling.until - filling.from, out),
@@ -122,6 +128,7 @@ fn parts(events: &str) -> Vec<Part> {
         parts.push(match gap {
             ALL_TEXT => Part::AllText,
             HEX_NUMBER => Part::HexNumber,
+            INDEX => Part::Index,
             NUMBER => Part::Number,
             PROMPT => Part::Prompt,
             TEXT => Part::Text,
@@ -142,7 +149,7 @@ fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number:032x}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e006}';
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e007}';
 
 #[cfg(test)]
 mod tests {
@@ -153,7 +160,7 @@ mod tests {
     #[track_caller]
     fn check(style: Style, text: &str, expected: &str) {
         let json = json!({"text": text, "tokens": TOKENS, "total": TOTAL});
-        let filling = Filling { number: 31, prompt_tokens: 10, from: 1, until: 3 };
+        let filling = Filling { number: 31, index: 7, prompt_tokens: 10, from: 1, until: 3 };
         let mut out = Vec::new();
         Template::new(&style.json(&json)).render(&filling, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
@@ -169,11 +176,11 @@ mod tests {
 
     #[test]
     fn requests_have_their_own_numbers() {
-        let filling = Filling { number: 31, prompt_tokens: 10, from: 0, until: 0 };
+        let filling = Filling { number: 31, index: 7, prompt_tokens: 10, from: 0, until: 0 };
         let mut out = Vec::new();
-        let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\"");
+        let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\" \"{INDEX}\"");
         Template::new(&events).render(&filling, &mut out);
-        assert_eq!(out, b"id-31 0000000000000000000000000000001f 10");
+        assert_eq!(out, b"id-31 0000000000000000000000000000001f 10 7");
     }
 
     #[test]

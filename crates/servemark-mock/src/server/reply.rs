@@ -82,7 +82,7 @@ impl Site {
         let schedule = schedule.beginning(begins);
         let answer = self.compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
-        let truth = self.logs.truth.open(index, reception, answer.pieces());
+        let truth = self.logs.truth.open(index, reception, answer.pieces(), author.prompts());
         Reply::Answer(answer, truth)
     }
 
@@ -97,7 +97,7 @@ impl Site {
             return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
         }
         if let Some(script) = author.script(&self.scripts, injected.style()) {
-            let stream = Stream::new(script, author.part(), schedule, injected, keep_alive);
+            let stream = Stream::new(script, author.parts(), schedule, injected, keep_alive);
             return Answer::Stream(Box::new(stream));
         }
         let (body, length) = (author.document(&self.vectors), author.length());

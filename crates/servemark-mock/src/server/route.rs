@@ -1,5 +1,7 @@
 //! The routes, and what the server says of itself.
 
+use std::num::NonZeroUsize;
+
 use serde_json::json;
 
 use super::site::Site;
@@ -42,6 +44,7 @@ impl Route {
             (
                 "GET" | "POST",
                 "/flush_cache"
+                | "/hicache/storage-backend/clear"
                 | "/reset_encoder_cache"
                 | "/reset_mm_cache"
                 | "/reset_prefix_cache"
@@ -83,15 +86,25 @@ impl Site {
     }
 
     pub(super) fn server_info(&self) -> String {
-        let state = match self.spec.accept_length {
-            Some(length) => json!({"avg_spec_accept_length": length}),
-            None => json!({}),
-        };
+        let places = self.spec.places.map_or(MOST_RUNNING, NonZeroUsize::get);
+        let mut state = json!({
+            "dp_size": 1,
+            "effective_max_running_requests_per_dp": places,
+            "memory_usage": {"token_capacity": TOKEN_CAPACITY},
+        });
+        if let Some(length) = self.spec.accept_length {
+            state["avg_spec_accept_length"] = json!(length);
+        }
         json!({
             "model_path": self.spec.model,
+            "tokenizer_path": self.spec.model,
             "version": concat!("servemark-mock ", env!("CARGO_PKG_VERSION")),
             "internal_states": [state],
         })
         .to_string()
     }
 }
+
+/// What is said of a server without places, and of its cache, of which it has none.
+const MOST_RUNNING: usize = 1 << 16;
+const TOKEN_CAPACITY: u64 = 1 << 30;

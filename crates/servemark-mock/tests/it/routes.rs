@@ -37,6 +37,53 @@ fn generate_answers_in_one_piece() {
     assert_eq!(answer["meta_info"]["finish_reason"]["type"], "length");
 }
 
+const BATCH: &str = r#"{"input_ids": [[1, 2], [3], [4, 5, 6]],
+    "sampling_params": {"max_new_tokens": 8}, "stream": true}"#;
+
+#[test]
+fn generate_streams_a_batch_prompt_by_prompt() {
+    let server = server(&[]);
+    let events = post(&server, "/generate", BATCH).stream();
+    assert_eq!(events.len(), 3 * 8);
+    let indices: Vec<_> = events.iter().map(|event| event["index"].as_u64().unwrap()).collect();
+    assert_eq!(indices[..6], [0, 1, 2, 0, 1, 2]);
+    for (index, prompt_tokens) in [(0, 2), (1, 1), (2, 3)] {
+        let last = &events[3 * 7 + index];
+        assert_eq!((&last["text"], &last["index"]), (&json!(TEXT), &json!(index)));
+        assert_eq!(last["meta_info"]["prompt_tokens"], prompt_tokens);
+        assert_eq!(last["meta_info"]["finish_reason"]["type"], "length");
+    }
+    let truth = server.truth();
+    assert_eq!(
+        truth.iter().map(|row| (row.index, row.sent_ns.len())).collect::<Vec<_>>(),
+        [(0, 8), (1, 8), (2, 8)]
+    );
+}
+
+#[test]
+fn a_batch_in_one_piece_is_a_list() {
+    let whole = BATCH.replace("true", "false");
+    let answer = post(&server(&[]), "/generate", &whole).json();
+    let prompts: Vec<_> = answer
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|answer| answer["meta_info"]["prompt_tokens"].as_u64().unwrap())
+        .collect();
+    assert_eq!(prompts, [2, 1, 3]);
+}
+
+#[test]
+fn completions_answer_a_batch_choice_by_choice() {
+    let body = r#"{"model": "m", "prompt": [[1], [2]], "max_tokens": 8, "stream": true}"#;
+    let events = post(&server(&[]), "/v1/completions", body).stream();
+    let of = |index: u64| events.iter().filter(move |e| e["choices"][0]["index"] == index).count();
+    assert_eq!((of(0), of(1)), (8, 8));
+    let whole = post(&server(&[]), "/v1/completions", &body.replace("true", "false")).json();
+    assert_eq!(whole["choices"][1]["index"], 1);
+    assert_eq!(whole["usage"]["completion_tokens"], 16);
+}
+
 /// The text of all events, by way of `piece`.
 fn joined(events: &[Value], piece: impl Fn(&Value) -> &Value) -> String {
     events.iter().filter_map(|event| piece(event).as_str()).collect()
@@ -276,7 +323,10 @@ fn the_server_says_what_it_is() {
         assert_eq!(get(&server, path).status, 200);
     }
     let plain = get(&self::server(&[]), "/server_info").json();
-    assert_eq!(plain["internal_states"], json!([{}]));
+    assert_eq!(plain["internal_states"][0].get("avg_spec_accept_length"), None);
+    assert!(
+        plain["internal_states"][0]["effective_max_running_requests_per_dp"].as_u64() > Some(0)
+    );
 }
 
 #[test]
