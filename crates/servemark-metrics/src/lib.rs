@@ -23,6 +23,7 @@ mod histogram;
 mod items;
 mod metrics;
 mod objective;
+mod one_batch;
 mod peak;
 mod per_request;
 mod plateau;
@@ -66,6 +67,7 @@ pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use objective::{Goal, Measure, Objective};
+pub use one_batch::{BatchScore, BatchWindow};
 pub use per_request::PerRequest;
 pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{

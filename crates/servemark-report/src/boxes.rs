@@ -60,6 +60,14 @@ impl Frame {
         bottom: ['╘', '═', '╧', '╛'],
         head_room: 2,
     };
+    /// `tabulate`'s `github`, which has neither top nor bottom.
+    const GITHUB: Self = Self {
+        top: ['|', '-', '|', '|'],
+        below_heads: ['|', '-', '|', '|'],
+        bottom: ['|', '-', '|', '|'],
+        head_room: 2,
+        ..Self::PLAIN
+    };
     /// `tabulate`'s `grid`.
     pub(crate) const GRID: Self = Self {
         below_heads: ['+', '=', '+', '+'],
@@ -118,6 +126,12 @@ impl Boxed {
     /// The whole but for the end of its last line.
     pub(crate) fn text(&self, frame: &Frame) -> String {
         self.lines(frame).join("\n")
+    }
+
+    /// The whole as Markdown, as `tabulate` writes it for GitHub, but for the end of its last line.
+    pub(crate) fn github(&self) -> String {
+        let lines = self.lines(&Frame::GITHUB);
+        lines[1..lines.len() - 1].join("\n")
     }
 
     fn lines(&self, frame: &Frame) -> Vec<String> {

@@ -59,8 +59,8 @@ pub use records::{
 };
 pub use several::write_several;
 pub use sglang::{
-    RequestLines, SglangLine, SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable,
-    SteadyStateLine,
+    OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady, RequestLines, SglangLine,
+    SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable, SteadyStateLine,
 };
 pub use slo::{SloReport, SloRow, SloSide};
 pub use sweep::{SweepReport, SweepRow};

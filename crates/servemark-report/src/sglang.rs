@@ -7,12 +7,14 @@
 mod cache;
 mod line;
 mod offline;
+mod one_batch;
 mod requests;
 mod steady;
 mod table;
 
 pub use line::SglangLine;
 pub use offline::{SglangOfflineLine, SglangOfflineTable};
+pub use one_batch::{OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady};
 pub use requests::RequestLines;
 pub use steady::SteadyStateLine;
 pub use table::SglangTable;

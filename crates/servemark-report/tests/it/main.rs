@@ -18,6 +18,7 @@ mod evalscope_page;
 mod golden;
 mod layouts;
 mod offline;
+mod one_batch;
 mod peer;
 mod plots;
 mod recorded;

@@ -1,0 +1,220 @@
+//! One batch of prompts that left as one request: its numbers by SGLang's definitions.
+
+use servemark_core::{RequestRecord, RunLog, Stamp};
+
+/// What is measured of one batch, from the moment at which it was sent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BatchScore {
+    /// How many prompts it has.
+    pub prompts: usize,
+    /// Until its last event, in seconds.
+    pub latency_s: f64,
+    /// Until every prompt has a token, in seconds.
+    pub last_ttft_s: f64,
+    /// Tokens of all prompts.
+    pub input_tokens: u64,
+    /// Tokens of all answers; as many as were asked for where the server tells no counts.
+    pub output_tokens: u64,
+    /// Those of them that were there when every prompt had one.
+    pub tokens_before_all_started: f64,
+    /// How many answers ended before the length asked for.
+    pub early_stopped: usize,
+    /// The part in which every prompt had a token and none was done, if there is one.
+    pub steady: Option<BatchWindow>,
+}
+
+/// The part of a batch in which all of it is at work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BatchWindow {
+    /// How long it is, in seconds.
+    pub duration_s: f64,
+    /// The tokens that came within. What came between two events of a prompt is taken to have come
+    /// evenly.
+    pub output_tokens: f64,
+}
+
+impl BatchWindow {
+    /// Tokens a second.
+    pub fn output_throughput(&self) -> f64 {
+        self.output_tokens / self.duration_s
+    }
+}
+
+impl BatchScore {
+    /// The numbers of a log of one batch; none if any of its prompts was not answered.
+    pub fn of(log: &RunLog) -> Option<Self> {
+        let answers: Option<Vec<Answer>> = log.measured().map(Answer::of).collect();
+        let answers = answers.filter(|answers| !answers.is_empty())?;
+        let sent = log.measured().filter_map(|record| record.sent).min()?;
+        let started = answers.iter().map(|answer| answer.first).max()?;
+        let ended = answers.iter().map(|answer| answer.ended).max()?;
+        let since_sent = |at: Stamp| at.since(sent).as_secs_f64();
+        Some(Self {
+            prompts: answers.len(),
+            latency_s: since_sent(ended),
+            last_ttft_s: since_sent(started),
+            input_tokens: log.measured().map(|one| u64::from(one.planned.prompt_tokens)).sum(),
+            output_tokens: answers.iter().map(|answer| answer.tokens).sum(),
+            tokens_before_all_started: tokens_at(&answers, started),
+            early_stopped: answers.iter().filter(|answer| answer.stopped).count(),
+            steady: steady(&answers, started),
+        })
+    }
+
+    /// Tokens that came after every prompt had one.
+    pub fn tokens_after_all_started(&self) -> f64 {
+        self.output_tokens as f64 - self.tokens_before_all_started
+    }
+}
+
+fn steady(answers: &[Answer], started: Stamp) -> Option<BatchWindow> {
+    let end = answers.iter().map(|answer| answer.ended).min()?;
+    if end <= started || answers.iter().any(|answer| !answer.is_counted) {
+        return None;
+    }
+    let output_tokens = tokens_at(answers, end) - tokens_at(answers, started);
+    let duration_s = end.since(started).as_secs_f64();
+    (output_tokens > 0.0).then_some(BatchWindow { duration_s, output_tokens })
+}
+
+fn tokens_at(answers: &[Answer], at: Stamp) -> f64 {
+    answers.iter().map(|answer| answer.tokens_at(at)).sum()
+}
+
+/// One prompt's answer.
+struct Answer {
+    /// How many tokens there were when.
+    counts: Vec<(Stamp, u64)>,
+    /// Whether the server counts them.
+    is_counted: bool,
+    first: Stamp,
+    ended: Stamp,
+    tokens: u64,
+    stopped: bool,
+}
+
+impl Answer {
+    fn of(record: &RequestRecord) -> Option<Self> {
+        let reason = record.outcome.as_ref().ok()?.reason.as_deref();
+        let is_counted = record.deltas.rows().all(|row| row.tokens.is_some());
+        let rows = record.deltas.rows();
+        let first = rows.clone().find(|row| row.tokens != Some(0))?.at;
+        let mut total = 0;
+        let count = |row: servemark_core::DeltaRow| {
+            total += u64::from(row.tokens.unwrap_or_default());
+            (row.at, total)
+        };
+        let mut counts: Vec<_> = rows.map(count).collect();
+        counts.push((record.ended, total));
+        let asked = u64::from(record.planned.output_tokens);
+        let tokens = if is_counted { total } else { asked };
+        let stopped = reason == Some("stop");
+        Some(Self { counts, is_counted, first, ended: record.ended, tokens, stopped })
+    }
+
+    /// How many tokens there were at a moment. Between two events they came evenly; before the
+    /// first there was none.
+    fn tokens_at(&self, at: Stamp) -> f64 {
+        let behind = self.counts.partition_point(|(when, _)| *when <= at);
+        let Some((before, known)) = behind.checked_sub(1).map(|last| self.counts[last]) else {
+            return 0.0;
+        };
+        match self.counts.get(behind) {
+            Some((after, more)) if at > before => {
+                let share = at.since(before).as_secs_f64() / after.since(before).as_secs_f64();
+                known as f64 + (more - known) as f64 * share
+            }
+            _ => known as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use servemark_core::{
+        Delta, ErrorKind, Finish, Header, Phase, Prompt, Recorder, RequestError, RunFacts, Sample,
+        Sink,
+    };
+
+    use super::*;
+
+    fn at(ms: u64) -> Stamp {
+        Stamp::ZERO + Duration::from_millis(ms)
+    }
+
+    /// A log of a batch of two whose events are these: when, whose, tokens, and why it ended.
+    fn log(events: &[(u64, usize, Option<u32>, Option<&str>)]) -> RunLog {
+        let sample = Sample::new(Prompt::Batch(vec![vec![1, 2], vec![3]]), 3, 4);
+        let mut recorder = Recorder::new(0, Phase::Measure, &sample, at(0));
+        recorder.sent(at(10));
+        for (ms, place, tokens, reason) in events {
+            recorder.body(at(*ms), 1);
+            let mut sink = recorder.at(at(*ms));
+            sink.prompt(*place);
+            sink.delta(Delta::content("a").with_tokens(*tokens));
+            reason.into_iter().for_each(|reason| sink.finish_reason(reason));
+        }
+        let (first, others) = recorder.finish_each(Ok(Finish::default()), at(999));
+        let records = [first].into_iter().chain(others).collect();
+        RunLog::new(Header::new(0, RunFacts::default(), serde_json::Value::Null), records, None)
+    }
+
+    #[test]
+    fn a_batch_is_measured_from_its_sending() {
+        let length = Some("length");
+        let score = BatchScore::of(&log(&[
+            (20, 0, Some(1), None),
+            (30, 1, Some(1), None),
+            (40, 0, Some(2), None),
+            (50, 1, Some(3), Some("stop")),
+            (60, 0, Some(1), length),
+        ]))
+        .unwrap();
+        assert_eq!((score.latency_s, score.last_ttft_s), (0.05, 0.02));
+        assert_eq!((score.input_tokens, score.output_tokens, score.early_stopped), (3, 8, 1));
+        // At 30 ms the first has one token and half of the next two, the second its first.
+        assert_eq!(score.tokens_before_all_started, 3.0);
+        let steady = score.steady.unwrap();
+        // At 50 ms it has three and half of its last, the second all four.
+        assert_eq!((steady.duration_s, steady.output_tokens), (0.02, 7.5 - 3.0));
+    }
+
+    #[test]
+    fn a_prompt_that_ends_before_another_begins_leaves_no_steady_part() {
+        let length = Some("length");
+        let score =
+            BatchScore::of(&log(&[(20, 0, Some(4), length), (30, 1, Some(4), length)])).unwrap();
+        assert_eq!(score.steady, None);
+    }
+
+    #[test]
+    fn without_counts_as_many_tokens_came_as_were_asked_for() {
+        let length = Some("length");
+        let score = BatchScore::of(&log(&[
+            (20, 0, None, None),
+            (20, 1, None, None),
+            (30, 0, None, length),
+            (30, 1, None, length),
+        ]))
+        .unwrap();
+        assert_eq!((score.output_tokens, score.steady), (8, None));
+    }
+
+    #[test]
+    fn a_batch_of_which_a_prompt_has_failed_has_no_numbers() {
+        assert_eq!(BatchScore::of(&log(&[(20, 0, Some(4), Some("length"))])), None);
+        let none = RunLog::new(
+            Header::new(0, RunFacts::default(), serde_json::Value::Null),
+            vec![
+                Recorder::new(0, Phase::Measure, &Sample::new("", 1, 1), at(0))
+                    .finish(Err(RequestError::new(ErrorKind::Connect, "refused")), at(1)),
+            ],
+            None,
+        );
+        assert_eq!(BatchScore::of(&none), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! What SGLang 0.5.23's benchmark of one batch tells of each: its lines, its result line, its row of
+//! the report and its entry in the list that other tools read.
+
+mod report;
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use servemark_core::{JsonObject, RunLog};
+use servemark_metrics::BatchScore;
+use servemark_pyjson::{Text, round, to_string};
+
+pub use self::report::OneBatchReport;
+
+/// What was asked of one batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct OneBatchAsked {
+    /// What the user calls the run.
+    pub run_name: String,
+    /// Output tokens of each prompt.
+    pub output_len: u32,
+    /// Whether answers may end before that.
+    pub stops_at_eos: bool,
+    /// Whether the prompts are recorded ones, each of its own length.
+    pub replays: bool,
+    /// Whether the server tells counts and figures of its own: SGLang's does, vLLM's does not.
+    pub is_sglang: bool,
+    /// Where the profiler's traces are, if it ran.
+    pub profile_link: Option<String>,
+}
+
+/// What came of one batch.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OneBatchResult {
+    /// What was asked.
+    pub asked: OneBatchAsked,
+    /// How many prompts there were.
+    pub batch_size: usize,
+    /// Tokens of a prompt, on average where they differ.
+    pub input_len: u64,
+    /// Seconds until the last event.
+    pub latency: f64,
+    /// Prompt tokens a second until every prompt had a token.
+    pub input_throughput: f64,
+    /// Output tokens a second from there on.
+    pub output_throughput: f64,
+    /// Tokens of both a second.
+    pub overall_throughput: f64,
+    /// Seconds until every prompt had a token.
+    pub last_ttft: f64,
+    /// What the server says of its last step, or −1.
+    pub last_gen_throughput: f64,
+    /// How many tokens a step of speculative decoding yields, as the server says, or −1.
+    pub acc_length: f64,
+    /// Output tokens of all prompts.
+    pub total_output_tokens: u64,
+    /// How many answers ended early; none where the server tells no counts.
+    pub num_early_stopped: Option<usize>,
+    /// The part in which all prompts were at work, if there is one.
+    pub steady: Option<OneBatchSteady>,
+    /// The share of the prompts that the server had in its cache, if it says.
+    pub cache_hit_rate: Option<f64>,
+}
+
+/// The part of a batch in which all prompts were at work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OneBatchSteady {
+    /// Output tokens a second.
+    pub output_throughput: f64,
+    /// How many seconds it lasted.
+    pub seconds: f64,
+}
+
+impl OneBatchResult {
+    /// The result of a log of one batch; none if any of its prompts was not answered.
+    pub fn of(asked: OneBatchAsked, log: &RunLog) -> Option<Self> {
+        let score = BatchScore::of(log)?;
+        let batch_size = score.prompts;
+        let input_len = score.input_tokens / batch_size as u64;
+        // SGLang counts the mean for every prompt, but for recorded ones.
+        let input_tokens =
+            if asked.replays { score.input_tokens } else { input_len * batch_size as u64 };
+        let is_whole = !asked.stops_at_eos && !asked.replays || !asked.is_sglang;
+        let window_tokens =
+            if is_whole { score.output_tokens as f64 } else { score.tokens_after_all_started() };
+        let states = log.footer().and_then(|footer| footer.server_info.as_ref());
+        let told = |key| states.and_then(|info| last_told(info, key)).unwrap_or(-1.0);
+        let steady = |window: servemark_metrics::BatchWindow| OneBatchSteady {
+            output_throughput: window.output_throughput(),
+            seconds: window.duration_s,
+        };
+        Some(Self {
+            batch_size,
+            input_len,
+            latency: score.latency_s,
+            input_throughput: rate(input_tokens as f64, score.last_ttft_s),
+            output_throughput: rate(window_tokens, score.latency_s - score.last_ttft_s),
+            overall_throughput: rate((input_tokens + score.output_tokens) as f64, score.latency_s),
+            last_ttft: score.last_ttft_s,
+            last_gen_throughput: told("last_gen_throughput"),
+            acc_length: told("avg_spec_accept_length"),
+            total_output_tokens: score.output_tokens,
+            num_early_stopped: asked.is_sglang.then_some(score.early_stopped),
+            steady: score.steady.filter(|_| asked.is_sglang).map(steady),
+            cache_hit_rate: cache_hit_rate(log),
+            asked,
+        })
+    }
+
+    fn requested(&self) -> u64 {
+        self.batch_size as u64 * u64::from(self.asked.output_len)
+    }
+
+    /// The lines on the console.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
+        self.put_lines(&mut text).expect("a string takes any number of bytes");
+        text
+    }
+
+    fn put_lines(&self, out: &mut String) -> std::fmt::Result {
+        let (total, requested) = (self.total_output_tokens, self.requested());
+        if !self.asked.stops_at_eos && self.asked.is_sglang && total != requested {
+            writeln!(
+                out,
+                "WARNING: generated {total} tokens but requested {requested}; the server clamped \
+                 max_new_tokens or served fewer prompts, so throughput uses the actual count."
+            )?;
+        }
+        writeln!(out, "batch size: {}", self.batch_size)?;
+        writeln!(out, "input_len: {}", self.input_len)?;
+        writeln!(out, "output_len: {}", self.asked.output_len)?;
+        writeln!(out, "latency: {:.2} s", self.latency)?;
+        writeln!(out, "input throughput: {:.2} tok/s", self.input_throughput)?;
+        if self.asked.output_len != 1 {
+            writeln!(out, "output throughput: {:.2} tok/s", self.output_throughput)?;
+        }
+        writeln!(out, "last_ttft: {:.2} s", self.last_ttft)?;
+        writeln!(out, "last generation throughput: {:.2} tok/s", self.last_gen_throughput)?;
+        if self.acc_length > 0.0 {
+            writeln!(out, "acc_length: {:.2} ", self.acc_length)?;
+        }
+        if let Some(rate) = self.cache_hit_rate {
+            writeln!(out, "cache hit rate: {rate:.4}")?;
+        }
+        self.put_early_stops(out)
+    }
+
+    fn put_early_stops(&self, out: &mut String) -> std::fmt::Result {
+        let Some(stopped) = self.num_early_stopped.filter(|_| self.asked.stops_at_eos) else {
+            return Ok(());
+        };
+        let (total, requested) = (self.total_output_tokens, self.requested());
+        writeln!(out, "total output tokens: {total} (requested {requested})")?;
+        writeln!(out, "early-stopped requests: {stopped}/{}", self.batch_size)?;
+        match self.steady {
+            Some(OneBatchSteady { output_throughput, seconds }) => writeln!(
+                out,
+                "steady-state output throughput: {output_throughput:.2} tok/s over a \
+                 {seconds:.2} s full-batch window"
+            ),
+            None => writeln!(
+                out,
+                "WARNING: no steady-state full-batch window (a request finished before the last \
+                 one started decoding); steady-state metrics are n/a."
+            ),
+        }
+    }
+
+    /// The line for the result file, with its end.
+    ///
+    /// # Panics
+    ///
+    /// Never: a result is plain data.
+    pub fn json_line(&self) -> String {
+        let mut line = self.keys();
+        let mut put = |key: &str, value: Value| line.insert(key.to_owned(), value);
+        put("latency", json!(round(self.latency, 4)));
+        put("input_throughput", json!(round(self.input_throughput, 2)));
+        put("output_throughput", json!(round(self.output_throughput, 2)));
+        put("overall_throughput", json!(round(self.overall_throughput, 2)));
+        put("last_ttft", json!(round(self.last_ttft, 4)));
+        put("last_gen_throughput", json!(round(self.last_gen_throughput, 2)));
+        put("acc_length", json!(round(self.acc_length, 2)));
+        put("total_output_tokens", json!(self.total_output_tokens));
+        put("num_early_stopped", json!(self.num_early_stopped));
+        let steady = self.steady;
+        let throughput = steady.map(|steady| round(steady.output_throughput, 2));
+        put("steady_state_output_throughput", json!(throughput));
+        put("steady_state_window_s", json!(steady.map(|steady| round(steady.seconds, 4))));
+        put("cache_hit_rate", json!(self.cache_hit_rate.map(|rate| round(rate, 4))));
+        let line = to_string(&line, Text::Ascii).expect("a result is plain data");
+        format!("{line}\n")
+    }
+
+    /// The entry in the list that other tools read. The traces are told apart by their names.
+    pub fn entry(&self, model: &str, server_args: Option<&[String]>, traces: &[String]) -> Value {
+        let trace = |words: &[&str]| self.trace(traces, words);
+        let mut entry = JsonObject::new();
+        entry.insert("model_path".to_owned(), json!(model));
+        entry.extend(self.keys());
+        let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+        put("latency", json!(self.latency));
+        put("input_throughput", json!(self.input_throughput));
+        put("output_throughput", json!(self.output_throughput));
+        put("overall_throughput", json!(self.overall_throughput));
+        put("last_ttft", json!(self.last_ttft));
+        put("last_gen_throughput", json!(self.last_gen_throughput));
+        put("acc_length", json!(self.acc_length));
+        put("profile_link_extend", json!(trace(&["extend", "prefill"])));
+        put("profile_link_decode", json!(trace(&["decode"])));
+        put("server_args", json!(server_args));
+        entry.into()
+    }
+
+    fn keys(&self) -> JsonObject {
+        let mut keys = JsonObject::new();
+        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        put("run_name", json!(self.asked.run_name));
+        put("batch_size", json!(self.batch_size));
+        put("input_len", json!(self.input_len));
+        put("output_len", json!(self.asked.output_len));
+        keys
+    }
+
+    /// The first trace of a stage, by its name: that of the first rank.
+    fn trace(&self, traces: &[String], words: &[&str]) -> Option<String> {
+        let folder = self.asked.profile_link.as_ref()?;
+        let is_of = |name: &&String| {
+            let name = name.to_lowercase();
+            words.iter().any(|word| name.contains(word))
+        };
+        let first = traces.iter().filter(is_of).min()?;
+        Some(format!("{folder}/{first}"))
+    }
+}
+
+/// Nothing passes in no time: a batch whose last token came with the first has no rate.
+fn rate(count: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count / seconds } else { 0.0 }
+}
+
+/// What the last of a server's schedulers says that says anything.
+fn last_told(info: &Value, key: &str) -> Option<f64> {
+    let states = info.get("internal_states")?.as_array()?;
+    states.iter().rev().find_map(|state| state.get(key)?.as_f64())
+}
+
+fn cache_hit_rate(log: &RunLog) -> Option<f64> {
+    let counters = log.footer()?.server_counters.as_ref()?;
+    let before = counters.before.prefix_cache.unwrap_or_default();
+    let after = counters.after.prefix_cache.unwrap_or_default();
+    let queries = after.queries - before.queries;
+    (queries > 0).then(|| (after.hits - before.hits) as f64 / queries as f64)
+}
