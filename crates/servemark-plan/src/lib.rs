@@ -6,6 +6,7 @@
 //! without any secret, so that a result can be run again.
 
 mod error;
+mod one_batch;
 mod output;
 mod plan;
 mod search;
@@ -14,6 +15,7 @@ mod slo;
 mod sweep;
 
 pub use error::PlanError;
+pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, EarlierSpec, ModelSpec, WorkloadSpec};
 pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};

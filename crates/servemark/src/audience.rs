@@ -128,6 +128,15 @@ pub enum News<'a> {
     },
     /// The server's prefix cache was emptied.
     CacheFlushed,
+    /// The first part of every prompt is put into it.
+    FillingCache {
+        /// How much of each, 0 to 1.
+        share: f64,
+        /// How many tokens that is.
+        tokens: usize,
+    },
+    /// It is there.
+    CacheFilled,
     /// The profiler is turned on or off.
     Profiler(Profiler<'a>),
     /// Requests will be sent when a trace says.

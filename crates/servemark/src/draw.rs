@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use servemark_core::{
-    DataPart, DrawContext, NoProgress, RequestKey, Sample, Session, Tokenizer, Truth,
+    DataPart, DrawContext, NoProgress, Prompt, RequestKey, Sample, Session, Tokenizer, Truth,
 };
 use servemark_plan::{BenchPlan, EarlierSpec, PlanError};
 use servemark_rng::RandomState;
@@ -32,12 +32,12 @@ pub(crate) type Scheduled = (Arc<[Session]>, Schedule);
 impl Load {
     /// How many requests the sessions make.
     pub(crate) fn requests(&self) -> usize {
-        self.sessions.iter().map(Session::turns).sum()
+        self.sessions.iter().map(Session::records).sum()
     }
 
     /// How many of them are measured.
     pub(crate) fn measured(&self, load: &LoadSpec) -> usize {
-        self.sessions.iter().skip(self.leading(load)).map(Session::turns).sum()
+        self.sessions.iter().skip(self.leading(load)).map(Session::records).sum()
     }
 
     /// How many of the sessions lead to the measurement.
@@ -105,7 +105,19 @@ pub(crate) fn load(
     for earlier in &plan.workload.after {
         pass_over(earlier, tokenizer, &mut random)?;
     }
-    let (mut sessions, parts) = sessions(plan, context, tokenizer, &mut random)?;
+    load_from(plan, context, server, tokenizer, run, &mut random)
+}
+
+/// The same from a random state that others have drawn from.
+pub(crate) fn load_from(
+    plan: &BenchPlan,
+    context: &RunContext,
+    server: Option<&Server>,
+    tokenizer: &dyn Tokenizer,
+    run: u64,
+    random: &mut RandomState,
+) -> Result<Load, ExecuteError> {
+    let (mut sessions, parts) = sessions(plan, context, tokenizer, random)?;
     if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
@@ -116,9 +128,9 @@ pub(crate) fn load(
     if let Some(header) = &plan.load.sessions.header {
         name_sessions(&mut sessions, header, run);
     }
-    let lead_in = lead_in(&plan.load, &mut sessions, &mut random)?;
-    let schedule = arrivals(&plan.load, &mut sessions, &mut random)?;
-    pace(&plan.load, &mut sessions, &mut random);
+    let lead_in = lead_in(&plan.load, &mut sessions, random)?;
+    let schedule = arrivals(&plan.load, &mut sessions, random)?;
+    pace(&plan.load, &mut sessions, random);
     if server.is_some_and(Server::is_simulated) {
         number_turns(&mut sessions);
     }
@@ -191,16 +203,27 @@ fn arrivals(
 ) -> Result<Schedule, ScheduleError> {
     let begins: Vec<Option<Duration>> = sessions.iter().map(|session| session.begins).collect();
     let mut chooser = load.adapters.as_ref().map(AdapterSpec::chooser);
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<Vec<&str>> = Vec::new();
+    let mut counts = sessions.iter().map(|session| session.first.prompt.records());
     let schedule = load.arrivals.schedule_with(&begins, random, |random| {
-        chosen.extend(chooser.as_mut().map(|chooser| chooser.choose(random)));
+        let Some((chooser, count)) = chooser.as_mut().zip(counts.next()) else { return };
+        chosen.push((0..count).map(|_| chooser.choose(random)).collect());
     })?;
-    for (session, adapter) in sessions.iter_mut().zip(chosen) {
-        for sample in session.samples_mut() {
-            sample.adapter = Some(adapter.to_owned());
-        }
+    for (session, adapters) in sessions.iter_mut().zip(chosen) {
+        session.samples_mut().for_each(|sample| ask_for(sample, &adapters));
     }
     Ok(schedule)
+}
+
+/// Every prompt of a batch has an adapter of its own.
+fn ask_for(sample: &mut Sample, adapters: &[&str]) {
+    match (&sample.prompt, adapters) {
+        (Prompt::Batch(_), adapters) => {
+            sample.extra_body.insert("lora_path".to_owned(), adapters.into());
+        }
+        (_, [adapter, ..]) => sample.adapter = Some((*adapter).to_owned()),
+        (_, []) => {}
+    }
 }
 
 /// Lets every turn say which session it belongs to, by a name that no other run has used.
@@ -214,15 +237,21 @@ fn name_sessions(sessions: &mut [Session], header: &str, run: u64) {
 
 /// Tells the simulator which request is which, so that its truth can be matched.
 fn number_turns(sessions: &mut [Session]) {
-    for (number, sample) in sessions.iter_mut().flat_map(Session::samples_mut).enumerate() {
+    let mut number = 0;
+    for sample in sessions.iter_mut().flat_map(Session::samples_mut) {
         sample.headers.push(("x-servemark-request".to_owned(), number.to_string()));
+        number += sample.prompt.records();
     }
 }
 
 /// The keys of all requests, in the order of their numbers.
 fn keys(sessions: &[Session]) -> impl Iterator<Item = RequestKey> {
-    let turns = |(index, session): (usize, &Session)| {
-        (0..).take(session.turns()).map(move |turn| (index, turn))
+    let keys = |(index, session): (usize, &Session)| -> Vec<RequestKey> {
+        // The prompts of a batch are as many records, and it has no second turn.
+        match session.first.prompt.records() {
+            1 => (0..).take(session.turns()).map(|turn| (index, turn)).collect(),
+            count => (0..count).map(|place| (index * count + place, 0)).collect(),
+        }
     };
-    sessions.iter().enumerate().flat_map(turns)
+    sessions.iter().enumerate().flat_map(keys)
 }

@@ -64,6 +64,9 @@ pub enum ExecuteError {
     /// The prefix cache could not be emptied.
     #[error("the server's prefix cache could not be emptied (--flush-cache)")]
     Flush(#[source] ClientError),
+    /// The prefix cache could not be filled before the measurement.
+    #[error("the server's prefix cache could not be filled (--cache-hit-rate)")]
+    CacheFill(#[source] ClientError),
     /// The run log cannot be opened.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
@@ -112,9 +115,11 @@ impl ExecuteError {
             Self::NotReady(_) | Self::FirstRequest(_) | Self::Greeting(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,
-            Self::Flush(_) | Self::RunLog(_) | Self::Simulator(_) | Self::Machine(_) => {
-                ExitCode::Internal
-            }
+            Self::Flush(_)
+            | Self::CacheFill(_)
+            | Self::RunLog(_)
+            | Self::Simulator(_)
+            | Self::Machine(_) => ExitCode::Internal,
         }
     }
 }

@@ -72,22 +72,35 @@ pub(crate) fn on_this_thread<T>(
 async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     let clock = MonotonicClock::start();
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
-    let Drawn { server, names, tokenizer, load } =
-        drawn(plan, context, clock, clock_started).await?;
+    let (server, names, tokenizer, load) = drawn(plan, context, clock, clock_started).await?;
     let aligning = align::align(plan, context, &server, &names, load, clock);
     let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
-    let mut header = facts::header(clock_started, plan, &server, &names, &load);
+    let tokenizer = tokenizer.as_ref();
+    let drawn = Drawn { server: &server, names: &names, tokenizer, load: &load };
+    measure(plan, context, &drawn, clock, clock_started).await
+}
+
+/// Everything from the drawn load to the closed run log.
+pub(crate) async fn measure(
+    plan: &BenchPlan,
+    context: &RunContext,
+    drawn: &Drawn<'_>,
+    clock: MonotonicClock,
+    clock_started: u64,
+) -> Result<Run, ExecuteError> {
+    let &Drawn { server, names, tokenizer, load } = drawn;
+    let mut header = facts::header(clock_started, plan, server, names, load);
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let (live, room) = (context.live.clone(), Room::of(plan));
     let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
-    let stage = Stage { plan, context, server: &server, names: &names, load: &load };
+    let stage = Stage { plan, context, server, names, load };
     warn(&stage);
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
-    let mut footer = afterwards::ask(plan, context, &server, &load, measured).await;
+    let mut footer = afterwards::ask(plan, context, server, load, measured).await;
     if !plan.model.untokenized {
-        footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
+        footer.retokenized = afterwards::count(context, tokenizer, &closing);
     }
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
     let sent = Some(stage.sent());
@@ -95,11 +108,11 @@ async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError
 }
 
 /// What a run is made of before anything is measured.
-struct Drawn {
-    server: Server,
-    names: Names,
-    tokenizer: Box<dyn Tokenizer>,
-    load: Load,
+pub(crate) struct Drawn<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) names: &'a Names,
+    pub(crate) tokenizer: &'a dyn Tokenizer,
+    pub(crate) load: &'a Load,
 }
 
 async fn drawn(
@@ -107,14 +120,14 @@ async fn drawn(
     context: &RunContext,
     clock: MonotonicClock,
     run: u64,
-) -> Result<Drawn, ExecuteError> {
+) -> Result<(Server, Names, Box<dyn Tokenizer>, Load), ExecuteError> {
     let server = Server::reach(plan, context, clock)?;
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
     let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
     let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
-    Ok(Drawn { server, names, tokenizer, load })
+    Ok((server, names, tokenizer, load))
 }
 
 /// How much a plan would send.
@@ -133,7 +146,7 @@ pub struct DryRun {
 /// the plan names none.
 pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
     plan.check()?;
-    let Drawn { load, .. } = on_this_thread(drawn(plan, context, MonotonicClock::start(), 0))?;
+    let (.., load) = on_this_thread(drawn(plan, context, MonotonicClock::start(), 0))?;
     let samples = || load.sessions.iter().flat_map(Session::samples);
     Ok(DryRun {
         requests: samples().count(),

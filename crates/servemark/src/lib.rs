@@ -107,6 +107,7 @@ mod greeting;
 mod journal;
 mod known;
 mod offline;
+mod one_batch;
 mod probes;
 mod process;
 mod profiler;
@@ -132,7 +133,8 @@ pub use engine::execute_engine;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{DryRun, Run, dry_run, execute};
 pub use offline::{offline_latency, offline_throughput};
-pub use process::{ProcessError, ServerProcess, Shown, tell_server};
+pub use one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
+pub use process::{ProcessError, ServerProcess, Shown, is_ready, tell_server};
 pub use score::{Scores, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, Trial, TrialVerdict};
 pub use selftest::{

@@ -156,6 +156,12 @@ impl ServerProcess {
     }
 }
 
+/// Whether a server at an address answers `route` with 200 now.
+pub fn is_ready(url: &BaseUrl, route: &str) -> Result<bool, ProcessError> {
+    let control = control(url, MonotonicClock::start())?;
+    Ok(runtime()?.block_on(control.wait_ready(route, Duration::ZERO)).is_ok())
+}
+
 /// Tells a server at an address to do something, by a POST to each of some routes.
 pub fn tell_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
     let control = control(url, MonotonicClock::start())?;

@@ -34,6 +34,10 @@ fn salted(sample: &mut Sample, salt: &str, ids: &[u32]) {
         Prompt::Messages(messages) => messages.first_mut().map_or(0, |first| message(first, salt)),
         Prompt::Texts(texts) => texts.iter_mut().map(|text| front(text, salt)).sum(),
         Prompt::Ranking { query, .. } => front(query, salt),
+        Prompt::Batch(prompts) => {
+            prompts.iter_mut().map(|prompt| drop(prompt.splice(0..0, ids.iter().copied()))).count()
+                as u32
+        }
         _ => 0,
     };
     let more = times * ids.len() as u32;

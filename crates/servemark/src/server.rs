@@ -1,7 +1,7 @@
 //! Whoever is asked: a server that runs already, or the simulator, started for the run.
 
 use serde_json::Value;
-use servemark_backends::vllm_counters;
+use servemark_backends::{sglang_counters, vllm_counters};
 use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
 use servemark_core::{MonotonicClock, ServerCounters, Truth};
 use servemark_mock::{MockError, MockServer, MockSpec};
@@ -76,7 +76,9 @@ impl Server {
         if !plan.control.counters {
             return None;
         }
-        let counters = vllm_counters(&self.control.metrics().await.ok()?);
+        let text = self.control.metrics().await.ok()?;
+        let counters =
+            if plan.backend.is_sglang() { sglang_counters(&text) } else { vllm_counters(&text) };
         (!counters.is_empty()).then_some(counters)
     }
 

@@ -92,6 +92,12 @@ impl fmt::Display for News<'_> {
                 f,
                 "{failed} of {requests} warmup sequences failed. Starting main benchmark run..."
             ),
+            Self::FillingCache { share, tokens } => write!(
+                f,
+                "Warming up cache with {:.1}% hit rate ({tokens} tokens per request)",
+                share * 100.0
+            ),
+            Self::CacheFilled => f.write_str("Cache warmup completed"),
             Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
             Self::Profiler(profiler) => profiler.fmt(f),
             Self::Replaying { dataset, sessions, slowdown } => {
