@@ -12,6 +12,7 @@ use crate::evalscope::EvalscopeRuns;
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::sglang::one_batch::{self, OneBatch};
 use crate::slo::SloRuns;
 use crate::sweep::{SweepRuns, bench};
 use crate::vllm::Offline;
@@ -36,6 +37,8 @@ pub enum Invocation {
     Evalscope(Box<EvalscopeRuns>),
     /// A benchmark of an engine, over HTTP or without a server.
     Offline(Box<Offline>),
+    /// Batches that are sent as one request each.
+    OneBatch(Box<OneBatch>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
     /// Several runs of one command line.
@@ -134,7 +137,6 @@ fn steady_state(
 
 /// `python [-u] -m MODULE …`: the interpreter's own switches mean nothing here.
 fn module(
-    #[cfg_attr(not(feature = "engine"), expect(unused_variables, reason = "engines need it"))]
     python: &OsStr,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
@@ -149,6 +151,10 @@ fn module(
         #[cfg(feature = "engine")]
         "sglang.bench_offline_throughput" | "sglang.benchmark.offline_throughput" => {
             bench_offline(&module, python.to_str(), args, environment)
+        }
+        "sglang.bench_one_batch_server" | "sglang.benchmark.one_batch_server" => {
+            let bench = one_batch::parse(&module, python.to_str(), args, environment)?;
+            Ok(Invocation::OneBatch(Box::new(bench)))
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
         "evalscope.cli.cli" => evalscope::command(args, environment),
@@ -225,6 +231,8 @@ Commands:
   python -m sglang.benchmark.serving ...  the same by its new name
   python -m sglang.benchmark.offline_throughput ...
                                           SGLang's engine without a server, same command line
+  python -m sglang.benchmark.one_batch_server ...
+                                          batches as one request each, same command line
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   vllm bench serve ...                    vLLM's serving benchmark, same command line
@@ -246,7 +254,7 @@ servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
 
-Not built yet: sglang.bench_one_batch_server, rerun.
+Not built yet: rerun.
 
 Options:
   -h, --help     Print this

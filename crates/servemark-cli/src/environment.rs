@@ -276,8 +276,9 @@ impl fmt::Debug for Environment {
 }
 
 /// Everything that is read, besides what says where the hub is.
-const VARIABLES: [&str; 5] = [
+const VARIABLES: [&str; 6] = [
     "API_KEY",
+    "GITHUB_STEP_SUMMARY",
     "OPENAI_API_KEY",
     "SGLANG_IS_IN_CI",
     "SGLANG_TORCH_PROFILER_DIR",

@@ -41,6 +41,7 @@ pub use parsed::Parsed;
 pub use score::{Objectives, ScoreArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
+pub use sglang::one_batch;
 pub use slo::SloRuns;
 pub use sweep::{SweepRuns, bench, embedding_bench};
 pub use vllm::{Purpose, Series};

@@ -115,7 +115,7 @@ impl Mirror {
         let grammar = self.grammar();
         for flag in &self.flags {
             let expected = match (flag["kind"].as_str(), flag["nargs"].as_str()) {
-                (Some("store_true" | "boolean_optional"), _) => Arity::Switch,
+                (Some("store_true" | "store_false" | "boolean_optional"), _) => Arity::Switch,
                 (_, Some("+")) => Arity::Some,
                 (_, Some("*")) => Arity::Any,
                 (_, Some("?")) => Arity::Optional,
@@ -158,6 +158,7 @@ impl Mirror {
         let is_list = !recorded["nargs"].is_null();
         match recorded["type"].as_str() {
             None if recorded["kind"] == "store_true" => json!(matches.get_flag(id)),
+            None if recorded["kind"] == "store_false" => json!(!matches.get_flag(id)),
             Some("int") => listed(matches.get_many::<i64>(id), is_list, |number| json!(number)),
             Some("float" | "_finite_positive_float") => {
                 listed(matches.get_many::<f64>(id), is_list, |number| float(*number))

@@ -1,7 +1,11 @@
 //! How Python spells numbers and texts, on its command lines and in its messages.
 
+mod set;
+
 use serde_json::Value;
 pub(crate) use servemark_pyjson::quoted as repr;
+
+pub(crate) use self::set::set_order;
 
 /// Reads what Python's `int()` reads; the message is argparse's.
 pub(crate) fn int(text: &str) -> Result<i64, String> {

@@ -15,6 +15,7 @@ mod load;
 mod names;
 #[cfg(feature = "engine")]
 pub(crate) mod offline;
+pub mod one_batch;
 mod output;
 mod refusal;
 mod scope;

@@ -9,6 +9,7 @@ mod compare;
 mod entry;
 mod evalscope;
 mod offline;
+mod one_batch;
 mod screen;
 mod selftest;
 mod series;

@@ -26,6 +26,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::DryRun(parsed) => dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
+        Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Score(args) => score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),

@@ -134,7 +134,7 @@ impl BatchRunner {
             return Ok(());
         };
         let mean = prompts.iter().map(Vec::len).sum::<usize>() / prompts.len().max(1);
-        let tokens = (mean as f64 * case.cached_share) as usize;
+        let tokens = share_of(mean, case.cached_share);
         if tokens == 0 {
             return Ok(());
         }
@@ -158,6 +158,11 @@ impl BatchRunner {
         made.map_err(ExecuteError::Machine)?;
         Ok(folder)
     }
+}
+
+#[expect(clippy::cast_sign_loss, reason = "a length is not negative")]
+fn share_of(length: usize, share: f64) -> usize {
+    (length as f64 * share) as usize
 }
 
 fn profiler((folder, profile): (&PathBuf, &BatchProfile)) -> ProfileSpec {

@@ -4,6 +4,7 @@
 
 mod aisbench;
 mod evalscope;
+mod one_batch;
 mod sweeps;
 mod vllm_runs;
 

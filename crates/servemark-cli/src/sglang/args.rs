@@ -22,7 +22,7 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
-pub(super) use self::own::{OwnArgs, SessionArgs};
+pub(super) use self::own::{OwnArgs, SessionArgs, parse_bad_line};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;

@@ -108,7 +108,7 @@ fn output_dir(args: &ProfileArgs, environment: &Environment) -> PathBuf {
 }
 
 /// A path without `.` and `..`, by its words alone, as Python's `os.path.abspath` has it.
-fn normal(path: &Path) -> PathBuf {
+pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -43,7 +43,7 @@ pub(super) fn credentials(
 }
 
 /// The `Authorization` header that the environment asks for.
-fn authorization(environment: &Environment) -> Option<String> {
+pub(super) fn authorization(environment: &Environment) -> Option<String> {
     let bearer = environment.variable("OPENAI_API_KEY").map(|key| format!("Bearer {key}"));
     bearer.or_else(|| environment.variable("API_KEY").map(str::to_owned))
 }

@@ -3,7 +3,7 @@
 
 mod report;
 
-use std::fmt::Write as _;
+use std::fmt;
 
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, RunLog};
@@ -114,42 +114,7 @@ impl OneBatchResult {
         self.batch_size as u64 * u64::from(self.asked.output_len)
     }
 
-    /// The lines on the console.
-    pub fn lines(&self) -> String {
-        let mut text = String::new();
-        self.put_lines(&mut text).expect("a string takes any number of bytes");
-        text
-    }
-
-    fn put_lines(&self, out: &mut String) -> std::fmt::Result {
-        let (total, requested) = (self.total_output_tokens, self.requested());
-        if !self.asked.stops_at_eos && self.asked.is_sglang && total != requested {
-            writeln!(
-                out,
-                "WARNING: generated {total} tokens but requested {requested}; the server clamped \
-                 max_new_tokens or served fewer prompts, so throughput uses the actual count."
-            )?;
-        }
-        writeln!(out, "batch size: {}", self.batch_size)?;
-        writeln!(out, "input_len: {}", self.input_len)?;
-        writeln!(out, "output_len: {}", self.asked.output_len)?;
-        writeln!(out, "latency: {:.2} s", self.latency)?;
-        writeln!(out, "input throughput: {:.2} tok/s", self.input_throughput)?;
-        if self.asked.output_len != 1 {
-            writeln!(out, "output throughput: {:.2} tok/s", self.output_throughput)?;
-        }
-        writeln!(out, "last_ttft: {:.2} s", self.last_ttft)?;
-        writeln!(out, "last generation throughput: {:.2} tok/s", self.last_gen_throughput)?;
-        if self.acc_length > 0.0 {
-            writeln!(out, "acc_length: {:.2} ", self.acc_length)?;
-        }
-        if let Some(rate) = self.cache_hit_rate {
-            writeln!(out, "cache hit rate: {rate:.4}")?;
-        }
-        self.put_early_stops(out)
-    }
-
-    fn put_early_stops(&self, out: &mut String) -> std::fmt::Result {
+    fn put_early_stops(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(stopped) = self.num_early_stopped.filter(|_| self.asked.stops_at_eos) else {
             return Ok(());
         };
@@ -235,6 +200,37 @@ impl OneBatchResult {
         };
         let first = traces.iter().filter(is_of).min()?;
         Some(format!("{folder}/{first}"))
+    }
+}
+
+/// The lines on the console.
+impl fmt::Display for OneBatchResult {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (total, requested) = (self.total_output_tokens, self.requested());
+        if !self.asked.stops_at_eos && self.asked.is_sglang && total != requested {
+            writeln!(
+                out,
+                "WARNING: generated {total} tokens but requested {requested}; the server clamped \
+                 max_new_tokens or served fewer prompts, so throughput uses the actual count."
+            )?;
+        }
+        writeln!(out, "batch size: {}", self.batch_size)?;
+        writeln!(out, "input_len: {}", self.input_len)?;
+        writeln!(out, "output_len: {}", self.asked.output_len)?;
+        writeln!(out, "latency: {:.2} s", self.latency)?;
+        writeln!(out, "input throughput: {:.2} tok/s", self.input_throughput)?;
+        if self.asked.output_len != 1 {
+            writeln!(out, "output throughput: {:.2} tok/s", self.output_throughput)?;
+        }
+        writeln!(out, "last_ttft: {:.2} s", self.last_ttft)?;
+        writeln!(out, "last generation throughput: {:.2} tok/s", self.last_gen_throughput)?;
+        if self.acc_length > 0.0 {
+            writeln!(out, "acc_length: {:.2} ", self.acc_length)?;
+        }
+        if let Some(rate) = self.cache_hit_rate {
+            writeln!(out, "cache hit rate: {rate:.4}")?;
+        }
+        self.put_early_stops(out)
     }
 }
 

@@ -133,7 +133,7 @@ fn lines_and_results_are_the_peers() {
         for (body, events) in run.batches() {
             let result = run.result(body, events);
             assert_eq!(Some(result.json_line().trim_end()), lines.next(), "{}", run.text("name"));
-            let told = result.lines();
+            let told = result.to_string();
             assert!(run.text("stdout").contains(&told), "{}: {told}", run.text("name"));
             compared += 1;
         }

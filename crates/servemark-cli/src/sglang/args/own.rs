@@ -28,7 +28,7 @@ pub(in crate::sglang) struct SessionArgs {
     pub(in crate::sglang) session_header: Option<String>,
 }
 
-fn parse_bad_line(what: &str) -> Result<BadLine, String> {
+pub(in crate::sglang) fn parse_bad_line(what: &str) -> Result<BadLine, String> {
     match what {
         "fail" => Ok(BadLine::Fail),
         "skip" => Ok(BadLine::Skip),

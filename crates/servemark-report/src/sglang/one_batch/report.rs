@@ -42,11 +42,10 @@ impl OneBatchReport {
         results.sort_by_key(|result| result.input_len);
         let rows = results.iter().map(|result| self.row(result)).collect();
         let (inputs, outputs) = (&self.input_lens, &self.output_lens);
-        let mut text = format!("\nInput lens: {inputs}. Output lens: {outputs}.");
-        if self.cache_hit_rate > 0.0 {
-            text.push_str(&format!(" Cache hit rate: {:.1}%.", self.cache_hit_rate * 100.0));
-        }
-        format!("{text}\n{}\n", table(&self.heads(), rows))
+        let cached = (self.cache_hit_rate > 0.0)
+            .then(|| format!(" Cache hit rate: {:.1}%.", self.cache_hit_rate * 100.0));
+        let (cached, table) = (cached.unwrap_or_default(), table(&self.heads(), rows));
+        format!("\nInput lens: {inputs}. Output lens: {outputs}.{cached}\n{table}\n")
     }
 
     fn heads(&self) -> Vec<&'static str> {

@@ -1,0 +1,148 @@
+//! SGLang's benchmark of one batch through the door.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use servemark_mock::{MockServer, MockSpec, SeenRequest};
+use tempfile::TempDir;
+
+use crate::{servemark, text};
+
+fn fixture(path: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
+}
+
+/// A server that keeps what it is asked, and whose model has the tokenizer of the recordings.
+fn server(change: impl FnOnce(&mut MockSpec)) -> MockServer {
+    let mut spec = MockSpec::new(Duration::from_millis(3), Duration::from_millis(1));
+    spec.model = fixture("tokenizers/gpt2").to_string_lossy().into_owned();
+    spec.keep_requests = 100;
+    change(&mut spec);
+    MockServer::start(spec).unwrap()
+}
+
+fn words<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let module = ["python3", "-m", "sglang.bench_one_batch_server", "--base-url", url];
+    [&module[..], more].concat()
+}
+
+/// A recorded word; the paths are those of the folder of fixtures.
+fn word(word: &str) -> String {
+    if word.contains('/') { fixture(word).to_string_lossy().into_owned() } else { word.to_owned() }
+}
+
+#[test]
+fn the_same_requests_are_sent_as_by_sglang() {
+    let recorded = fs::read(fixture("sglang/one_batch.json")).unwrap();
+    let recorded: Value = serde_json::from_slice(&recorded).unwrap();
+    let mut compared = 0;
+    // The recorded server that says what it can hold holds less than ours.
+    let runs = recorded["runs"].as_array().unwrap().iter().filter(|run| run["name"] != "skipped");
+    for run in runs {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(|_| {});
+        let argv = run["argv"].as_array().unwrap();
+        let argv: Vec<String> = argv.iter().map(|given| word(given.as_str().unwrap())).collect();
+        let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+        let traces = folder.path().to_string_lossy().into_owned();
+        let profile = ["--profile-output-dir", &traces];
+        let profile = if argv.contains(&"--profile") { &profile[..] } else { &[] };
+        let (url, log) = (server.base_url(), ["--no-run-log", "--bad-lines", "skip"]);
+        let args = words(&url, &[&argv[..], &log, profile].concat());
+        let output = servemark(&folder, &args);
+        assert_eq!(output.status.code(), Some(0), "{argv:?} {}", text(&output.stderr));
+        let sent: Vec<String> =
+            server.requests().iter().filter_map(|request| posted(request, &traces)).collect();
+        let expected: Vec<String> =
+            run["requests"].as_array().unwrap().iter().map(Value::to_string).collect();
+        assert_eq!(sent, expected, "{}", run["name"]);
+        compared += 1;
+    }
+    assert_eq!(compared, 14, "a run was added or lost");
+}
+
+/// A request in the form of the recording.
+fn posted(request: &SeenRequest, traces: &str) -> Option<String> {
+    if request.method != "POST" {
+        return None;
+    }
+    let mut body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    if let Some(model) = body.get_mut("model") {
+        *model = json!("tokenizers/gpt2");
+    }
+    if let Some(folder) = body.get_mut("output_dir") {
+        assert!(folder.as_str().unwrap().starts_with(traces));
+        *folder = json!("$TRACES");
+    }
+    for key in ["input_ids", "prompt"] {
+        let prompts = body.get_mut(key).and_then(Value::as_array_mut);
+        prompts.into_iter().flatten().for_each(shorten);
+    }
+    Some(json!({"path": request.path, "body": body}).to_string())
+}
+
+/// A long prompt of ids in a row is told by its ends.
+fn shorten(prompt: &mut Value) {
+    let ids = prompt.as_array().unwrap();
+    if let ([first, .., last], true) = (ids.as_slice(), ids.len() > 64) {
+        *prompt = json!({"first": first, "last": last, "length": ids.len()});
+    }
+}
+
+fn bench(server: &MockServer, more: &[&str]) -> (TempDir, std::process::Output) {
+    let folder = tempfile::tempdir().unwrap();
+    let url = server.base_url();
+    let small = ["--dataset-name", "random-ids", "--batch-size", "3", "--input-len", "6"];
+    let small = [&small[..], &["--output-len", "8", "--skip-warmup"]].concat();
+    let output = servemark(&folder, &words(&url, &[&small[..], more].concat()));
+    (folder, output)
+}
+
+#[test]
+fn a_batch_is_measured_told_and_kept() {
+    let server = server(|spec| spec.accept_length = Some(2.0));
+    let (folder, output) = bench(&server, &["--show-report", "--run-log", "batch.runlog.jsonl"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.contains("batch size: 3\ninput_len: 6\noutput_len: 8\nlatency: "), "{told}");
+    assert!(told.contains("acc_length: 2.00 \n") && told.contains("|   batch size |"), "{told}");
+    assert!(told.contains("Results are saved to result.jsonl"), "{told}");
+    let line = fs::read_to_string(folder.path().join("result.jsonl")).unwrap();
+    let line: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&line["total_output_tokens"], &line["num_early_stopped"]), (&json!(24), &json!(0)));
+    // The schedule: the first token after 3 ms, each other 1 ms later.
+    assert!(line["last_ttft"].as_f64() >= Some(0.003) && line["latency"].as_f64() >= Some(0.01));
+    let log = fs::read_to_string(folder.path().join("batch.runlog.jsonl")).unwrap();
+    let requests: Vec<Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap().get("request").cloned())
+        .collect();
+    let mut indices: Vec<_> = requests.iter().map(|one| one["index"].as_u64().unwrap()).collect();
+    indices.sort_unstable();
+    assert_eq!(indices, [0, 1, 2]);
+    assert!(requests.iter().all(|one| one["sent"] == requests[0]["sent"]));
+    let scored = servemark(&folder, &["score", "batch.runlog.jsonl", "--layout", "native"]);
+    assert!(text(&scored.stdout).contains("3"), "{}", text(&scored.stderr));
+}
+
+#[test]
+fn a_batch_that_breaks_off_has_no_result() {
+    let server = server(|spec| spec.faults = vec!["error@3:object".parse().unwrap()]);
+    let (folder, output) = bench(&server, &["--no-run-log"]);
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    let complaint = text(&output.stderr);
+    assert!(complaint.contains("3 of its prompts failed"), "{complaint}");
+    assert!(!folder.path().join("result.jsonl").exists());
+}
+
+#[test]
+fn what_a_server_cannot_hold_is_not_sent() {
+    let server = server(|spec| spec.places = 2.try_into().ok());
+    let (_, output) = bench(&server, &["--no-run-log"]);
+    let told = text(&output.stdout);
+    assert!(told.contains("========Skip benchmark batch_size=3 > skip_max_running"), "{told}");
+    let (_, output) = bench(&server, &["--no-run-log", "--enable-multi-batch"]);
+    assert!(text(&output.stdout).contains("batch size: 3\n"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,237 @@
+//! The flags, mirrored: SGLang's, those of its server that count here, then ours.
+
+use clap::builder::PossibleValuesParser;
+use clap::{ArgAction, Args, Command, CommandFactory, Parser};
+
+use servemark_datasets::BadLine;
+
+use crate::argparse::LIST;
+use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs};
+use crate::python;
+use crate::sglang::args::parse_bad_line;
+
+/// Benchmark batches that are sent as one request each: SGLang's command line, and more
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "one-batch-server",
+    version,
+    disable_version_flag = true,
+    args_override_self = true,
+    max_term_width = 100
+)]
+#[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
+pub(super) struct OneBatchArgs {
+    /// A name of yours that every result repeats
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(super) run_name: String,
+    /// How many prompts a batch has; of several numbers each
+    #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
+          default_values = ["1"], value_parser = python::int)]
+    pub(super) batch_size: Vec<i64>,
+    /// The length of a prompt; of several numbers each
+    #[arg(long, value_name = "TOKENS", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_values = ["1024"], value_parser = python::int)]
+    pub(super) input_len: Vec<i64>,
+    /// The length of an output; of several numbers each
+    #[arg(long, value_name = "TOKENS", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_values = ["16"], value_parser = python::int)]
+    pub(super) output_len: Vec<i64>,
+    /// The sampling temperature
+    #[arg(long, value_name = "T", default_value = "0.0", value_parser = python::float)]
+    pub(super) temperature: f64,
+    /// Let answers stop before the length asked for, as with real prompts they should
+    #[arg(long)]
+    pub(super) disable_ignore_eos: bool,
+    /// Ask for log-probabilities
+    #[arg(long)]
+    pub(super) return_logprob: bool,
+    /// How many tokens the server puts into one event
+    #[arg(long, value_name = "TOKENS", default_value = "1", value_parser = python::int)]
+    pub(super) client_stream_interval: i64,
+    /// Nothing: SGLang's client takes it and makes no use of it
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(super) input_len_step_percentage: f64,
+    /// The prompts' lengths one by one, with commas, again and again; of random and random-ids
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub(super) input_len_list: String,
+    /// The server's address; without one a server is started
+    #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+    pub(super) base_url: String,
+    /// The tokenizer; by default the one that the server names
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(super) local_tokenizer_path: String,
+    /// Measure without a warm-up
+    #[arg(long)]
+    pub(super) skip_warmup: bool,
+    /// Send batches that the server says it cannot hold
+    #[arg(long)]
+    pub(super) skip_token_capacity_check: bool,
+    /// Print a table of all batches in Markdown
+    #[arg(long)]
+    pub(super) show_report: bool,
+    /// Send every batch once more with the server's profiler on
+    #[arg(long)]
+    pub(super) profile: bool,
+    /// What it watches
+    #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
+          value_delimiter = LIST, default_values = ["CPU", "GPU"],
+          value_parser = PossibleValuesParser::new(["CPU", "GPU", "XPU"]))]
+    pub(super) profile_activities: Vec<String>,
+    /// After how many steps it starts
+    #[arg(long, value_name = "N", value_parser = python::int)]
+    pub(super) profile_start_step: Option<i64>,
+    /// After how many steps it stops
+    #[arg(long, value_name = "N", default_value = "5", value_parser = python::int)]
+    pub(super) profile_steps: i64,
+    /// Profile prefill and decoding apart
+    #[arg(long)]
+    pub(super) profile_by_stage: bool,
+    /// What the names of its traces begin with
+    #[arg(long, value_name = "TEXT")]
+    pub(super) profile_prefix: Option<String>,
+    /// The folder of its traces; by default SGLANG_TORCH_PROFILER_DIR, else /tmp
+    #[arg(long, value_name = "PATH")]
+    pub(super) profile_output_dir: Option<String>,
+    /// The file of the data set
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(super) dataset_path: String,
+    /// Where prompts come from
+    #[arg(long, value_name = "NAME", default_value = "random",
+          value_parser = PossibleValuesParser::new(DATASETS))]
+    pub(super) dataset_name: String,
+    /// A file whose text is every prompt
+    #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
+    pub(super) fixed_prompt_file: String,
+    /// Render each prompt with the tokenizer's chat template; of sharegpt, custom and a fixed one
+    #[arg(long)]
+    pub(super) apply_chat_template: bool,
+    /// How many system prompts generated-shared-prefix has
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(super) gsp_num_groups: i64,
+    /// The length of a system prompt
+    #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
+    pub(super) gsp_system_prompt_len: i64,
+    /// The length of the question behind it
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    pub(super) gsp_question_len: i64,
+    /// The length of the output, whatever --output-len says
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    pub(super) gsp_output_len: i64,
+    /// Have the server take the prompts of a batch apart in parallel
+    #[arg(long)]
+    pub(super) parallel_batch: bool,
+    /// The file to which a line about every batch is appended
+    #[arg(long, value_name = "PATH", default_value = "result.jsonl")]
+    pub(super) result_filename: String,
+    /// The file of a JSON list of all batches
+    #[arg(long, value_name = "PATH")]
+    pub(super) pydantic_result_filename: Option<String>,
+    /// Leave the summary of a GitHub job alone
+    #[arg(long)]
+    pub(super) no_append_to_github_summary: bool,
+    /// The seed of prompts
+    #[arg(long, value_name = "N", default_value = "42", value_parser = python::int)]
+    pub(super) seed: i64,
+    /// The share of every prompt that is put into the server's cache first, 0 to 1
+    #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
+    pub(super) cache_hit_rate: f64,
+    /// Whose server it is
+    #[arg(long, value_name = "NAME", default_value = "sglang",
+          value_parser = PossibleValuesParser::new(["sglang", "vllm"]))]
+    pub(super) backend: String,
+    /// Ask a server that only decodes, as if the prompts were computed elsewhere
+    #[arg(long)]
+    pub(super) fake_prefill: bool,
+    /// Empty the storage behind the server's cache, too, before every batch
+    #[arg(long)]
+    pub(super) flush_hicache_storage: bool,
+    /// Texts about the server that the JSON list repeats
+    #[arg(long, value_name = "TEXT", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(super) server_args_for_metrics: Option<Vec<String>>,
+    /// The adapters (LoRA) that the prompts ask for
+    #[arg(long, value_name = "NAME", num_args = 0.., action = ArgAction::Set,
+          value_delimiter = LIST)]
+    pub(super) lora_name: Option<Vec<String>>,
+    /// How a prompt's adapter is chosen
+    #[arg(long, value_name = "HOW", default_value = "uniform",
+          value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
+    pub(super) lora_request_distribution: String,
+    /// How many times as often an adapter is asked for as the next, where it is skewed
+    #[arg(long, value_name = "TIMES", default_value = "1.1", value_parser = python::float)]
+    pub(super) lora_zipf_alpha: f64,
+    /// Send batches of more prompts than the server works on at once
+    #[arg(long)]
+    pub(super) enable_multi_batch: bool,
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+    #[command(flatten)]
+    pub(super) simulator: SimulatorArgs,
+    #[command(flatten)]
+    pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// Of the flags of SGLang's server those that count here, and ours about it.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Server")]
+pub(super) struct ServerArgs {
+    /// The model of a server that is started; --model means the same
+    #[arg(long, value_name = "PATH")]
+    pub(super) model_path: Option<String>,
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub(super) model: Option<String>,
+    /// Where a server that is started listens
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    pub(super) host: String,
+    /// Its port
+    #[arg(long, value_name = "PORT", default_value = "30000", value_parser = python::int)]
+    pub(super) port: i64,
+    /// How many GPUs share a model, which is what the report's costs are of; also as
+    /// --tensor-parallel-size and --tp
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    pub(super) tp_size: i64,
+    #[arg(long, value_name = "N", hide = true, value_parser = python::int)]
+    pub(super) tensor_parallel_size: Option<i64>,
+    #[arg(long, value_name = "N", hide = true, value_parser = python::int)]
+    pub(super) tp: Option<i64>,
+    /// The Python that can import SGLang, to start a server
+    #[arg(long, value_name = "PATH")]
+    pub(super) python: Option<String>,
+    /// What to do about a line of custom or longbench_v2 that is not JSON: fail, or skip it and say so
+    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_bad_line)]
+    pub(super) bad_lines: BadLine,
+    /// What a GPU costs an hour, in dollars; SGLang takes 2, and 4 for a Blackwell
+    #[arg(long, value_name = "DOLLARS", default_value = "2", value_parser = python::float)]
+    pub(super) gpu_hourly_cost: f64,
+}
+
+/// The whole command.
+pub(super) fn command(program: &str) -> Command {
+    let mut command = OneBatchArgs::command().after_help(NOTES).bin_name(program);
+    command.build();
+    command
+}
+
+const DATASETS: [&str; 7] = [
+    "mmmu",
+    "random",
+    "random-ids",
+    "generated-shared-prefix",
+    "sharegpt",
+    "custom",
+    "longbench_v2",
+];
+
+const NOTES: &str = "\
+Without --base-url a server is started by python -m sglang.launch_server, with --model-path, --host, \
+--port and whatever is none of these flags, and ended after the benchmark; one that listens there \
+already is asked instead. SGLang's flags may be abbreviated as Python allows it; ours and its server's \
+are written in full.
+
+Environment: SGLANG_IS_IN_CI and GITHUB_STEP_SUMMARY, the file to which the report is appended in a \
+job of GitHub's.
+
+Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
+130 interrupted.";

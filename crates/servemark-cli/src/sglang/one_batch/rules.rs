@@ -1,0 +1,166 @@
+//! What SGLang's client refuses, in its words, and what would have no effect.
+
+use std::path::Path;
+
+use super::args::OneBatchArgs;
+use crate::argparse::Given;
+use crate::error::CliError;
+
+impl OneBatchArgs {
+    /// Whether the prompts are recorded ones.
+    pub(super) fn replays(&self) -> bool {
+        ["sharegpt", "custom"].contains(&self.dataset_name.as_str())
+    }
+
+    pub(super) fn is_vllm(&self) -> bool {
+        self.backend == "vllm"
+    }
+
+    pub(super) fn has_fixed_prompt(&self) -> bool {
+        !self.fixed_prompt_file.is_empty()
+    }
+
+    fn is_random(&self) -> bool {
+        self.dataset_name.starts_with("random") && !self.has_fixed_prompt()
+    }
+}
+
+pub(super) fn check(
+    args: &OneBatchArgs,
+    given: &Given,
+    warnings: &mut Vec<String>,
+) -> Result<(), CliError> {
+    let found = peer_rules(args).into_iter().find(|(is_broken, _)| *is_broken);
+    found.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))?;
+    check_custom(args)?;
+    check_adapters(args)?;
+    if args.dataset_name == "mmmu" && !args.has_fixed_prompt() {
+        return Err(CliError::not_built("--dataset-name mmmu in a batch"));
+    }
+    if args.is_vllm() && args.base_url.is_empty() && args.simulator.spec(None).is_none() {
+        return Err(CliError::Together("--backend vllm asks a server that runs: give --base-url"));
+    }
+    check_effects(args, given)?;
+    warn_of_launch(args, given, warnings);
+    Ok(())
+}
+
+/// Rules between flags.
+fn peer_rules(args: &OneBatchArgs) -> [(bool, &'static str); 8] {
+    let stops = args.disable_ignore_eos;
+    let is_listed = !args.input_len_list.is_empty();
+    let several_lengths = args.input_len.len() > 1;
+    let takes_chats = args.has_fixed_prompt() || args.replays();
+    [
+        (stops && args.is_vllm(), STOPS_VLLM),
+        (stops && args.fake_prefill, STOPS_FAKE),
+        (stops && args.client_stream_interval != 1, STOPS_INTERVAL),
+        (is_listed && (!args.is_random() || several_lengths), LISTED),
+        (args.replays() && args.is_vllm(), REPLAY_VLLM),
+        (args.replays() && args.has_fixed_prompt(), REPLAY_FIXED),
+        (args.replays() && several_lengths, REPLAY_LENGTHS),
+        (args.apply_chat_template && !takes_chats, CHAT),
+    ]
+}
+
+fn check_custom(args: &OneBatchArgs) -> Result<(), CliError> {
+    let path = &args.dataset_path;
+    if args.dataset_name != "custom" || Path::new(path).is_file() {
+        return Ok(());
+    }
+    Err(CliError::Peer(format!(
+        "--dataset-name custom requires --dataset-path pointing at a JSONL conversation file; got \
+         {}.",
+        crate::python::repr(path)
+    )))
+}
+
+fn check_adapters(args: &OneBatchArgs) -> Result<(), CliError> {
+    let count = args.lora_name.as_ref().map_or(0, Vec::len);
+    if args.lora_request_distribution != "uniform" && count < 2 {
+        return Err(CliError::Together(ONE_ADAPTER));
+    }
+    if args.lora_zipf_alpha > 1.0 {
+        return Ok(());
+    }
+    let alpha = args.lora_zipf_alpha;
+    Err(CliError::Peer(format!("--lora-zipf-alpha must be > 1, got {alpha:?}")))
+}
+
+/// SGLang's client takes these and makes nothing of them.
+fn check_effects(args: &OneBatchArgs, given: &Given) -> Result<(), CliError> {
+    let is_sglang = !args.is_vllm();
+    let without_effect = [
+        (false, "--input-len-step-percentage", "with SGLang's client either"),
+        (is_sglang, "--client-stream-interval", "beyond --backend sglang"),
+        (is_sglang, "--parallel-batch", "beyond --backend sglang"),
+        (is_sglang, "--fake-prefill", "beyond --backend sglang"),
+        (is_sglang, "--flush-hicache-storage", "beyond --backend sglang"),
+        (is_sglang, "--lora-name", "beyond --backend sglang"),
+        (is_sglang, "--local-tokenizer-path", "beyond --backend sglang"),
+        (args.profile, "--profile-activities", "without --profile"),
+        (args.profile, "--profile-start-step", "without --profile"),
+        (args.profile, "--profile-steps", "without --profile"),
+        (args.profile, "--profile-by-stage", "without --profile"),
+        (args.profile, "--profile-prefix", "without --profile"),
+        (args.profile, "--profile-output-dir", "without --profile"),
+    ];
+    let is_idle =
+        |(in_use, flag, _): &(bool, &'static str, &'static str)| !in_use && given.asks(flag);
+    match without_effect.into_iter().find(is_idle) {
+        Some((_, flag, when)) => Err(CliError::NoEffect { flag, when }),
+        None => Ok(()),
+    }
+}
+
+/// What is meant for a server that is started is nothing to one that is there.
+fn warn_of_launch(args: &OneBatchArgs, given: &Given, warnings: &mut Vec<String>) {
+    let is_launched = args.base_url.is_empty() && args.simulator.spec(None).is_none();
+    if is_launched {
+        return;
+    }
+    let mut ignored: Vec<String> = ["--host", "--port", "--python"]
+        .into_iter()
+        .filter(|flag| given.asks(flag))
+        .map(str::to_owned)
+        .collect();
+    ignored.extend(given.reading.leftovers.iter().cloned());
+    if !ignored.is_empty() {
+        let words = ignored.join(" ");
+        warnings.push(format!("no server is started, so these have no effect: {words}"));
+    }
+}
+
+/// What SGLang's client says first.
+pub(super) fn notes(args: &OneBatchArgs) -> Vec<String> {
+    let note = format!(
+        "NOTE: replay prompts have recorded lengths; the token-capacity skip guard assumes \
+         --input-len ({}) per prompt, so set it near the trace's mean length.",
+        args.input_len.first().copied().unwrap_or_default()
+    );
+    args.replays().then_some(note).into_iter().collect()
+}
+
+const STOPS_VLLM: &str = "--disable-ignore-eos requires the sglang backend: vllm stream chunks \
+                          carry no cumulative token counts, so early-stop-aware accounting is \
+                          impossible.";
+const STOPS_FAKE: &str = "--disable-ignore-eos is incompatible with --fake-prefill: decode \
+                          conditions on uninitialized KV, so EOS timing is meaningless.";
+const STOPS_INTERVAL: &str = "--disable-ignore-eos requires --client-stream-interval 1: the \
+                              steady-state window needs per-token cumulative counts, and larger \
+                              intervals quantize them by up to interval-1 tokens per request.";
+const LISTED: &str = "--input-len-list sizes random/random-ids prompts and replaces --input-len: \
+                      use one of those datasets, one --input-len value and no \
+                      --fixed-prompt-file.";
+const REPLAY_VLLM: &str = "Replay datasets require the sglang backend: vllm stream chunks carry \
+                           no token counts, so the decode-window token accounting replay \
+                           throughput relies on is impossible.";
+const REPLAY_FIXED: &str = "--fixed-prompt-file bypasses --dataset-name; drop one of them.";
+const REPLAY_LENGTHS: &str = "Replay datasets take prompt lengths from the recorded data; sweeping \
+                              --input-len is meaningless. Pass at most one value (used only by \
+                              the token-capacity skip guard).";
+const CHAT: &str = "--apply-chat-template requires --fixed-prompt-file or a replay text dataset \
+                    (sharegpt/custom): the other datasets generate token ids directly, so there \
+                    is no prompt text to run through a chat template.";
+const ONE_ADAPTER: &str = "--lora-request-distribution=distinct/skewed requires more than one \
+                           adapter via --lora-name.";

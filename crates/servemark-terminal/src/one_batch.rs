@@ -1,0 +1,273 @@
+//! SGLang's benchmark of one batch: every batch in its turn, and what is told of all of them.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use servemark::core::RequestRecord;
+use servemark::plan::BatchCase;
+use servemark::report::OneBatchResult;
+use servemark::{
+    BatchLimits, BatchRun, BatchRunner, BatchServer, ExitCode, RunContext, Scores, ServerProcess,
+    Shown, is_ready,
+};
+use servemark_cli::one_batch::{Batch, Launch, OneBatch};
+
+use crate::{screen, serve};
+
+/// Sends all batches and tells of them.
+pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
+    for warning in &bench.common.warnings {
+        screen::complain(&format!("warning: {warning}"));
+    }
+    if bench.common.plan_only {
+        let cases: Vec<&BatchCase> = bench.batches.iter().map(|batch| &batch.case).collect();
+        screen::print(&format!("{:#}\n", json!(cases)));
+        return Ok(ExitCode::Ok);
+    }
+    bench.notes.iter().for_each(|note| say(note));
+    let context = serve::furnished(&serve::context(false)?, &bench.common);
+    let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
+    let runner = BatchRunner::open(&bench.common.plan, &context)?;
+    say_limits(bench, runner.server());
+    let mut turn = Turn { bench, runner, results: Vec::new(), code: ExitCode::Ok };
+    turn.warm_up()?;
+    turn.measure()?;
+    if turn.code != ExitCode::Interrupted {
+        turn.profile();
+    }
+    turn.tell()?;
+    Ok(turn.code)
+}
+
+/// A server of our own, unless one is there already.
+fn launched(launch: &Launch, context: &RunContext) -> anyhow::Result<Option<ServerProcess>> {
+    if is_ready(&launch.url, READY)? {
+        screen::complain(&format!(
+            "warning: reusing the server already running at {} (--model and server-launch args \
+             ignored). Pass --base-url to silence.",
+            launch.url
+        ));
+        return Ok(None);
+    }
+    screen::complain(&format!("Starting {}", launch.command.join(" ")));
+    let server = ServerProcess::start(&launch.command, Shown::Yes, &[])?;
+    server.wait_ready(&launch.url, READY, PATIENCE, context)?;
+    Ok(Some(server))
+}
+
+/// What the server can hold, as SGLang's client shows it.
+fn say_limits(bench: &OneBatch, server: &BatchServer) {
+    if !bench.common.plan.backend.is_sglang() {
+        return;
+    }
+    if server.is_router() {
+        say(ROUTER);
+    }
+    let told = |limit: Option<u64>| limit.map_or_else(|| "inf".to_owned(), |most| most.to_string());
+    let per_rank = server.running_per_dp().map_or_else(|| "-1".to_owned(), |most| most.to_string());
+    let capacity = server.token_capacity().filter(|_| !bench.exceeds_capacity);
+    say(&format!("max_running_requests_per_dp={per_rank}"));
+    say(&format!("num_dp_ranks={}", server.dp_ranks()));
+    say(&format!("skip_max_running_requests_threshold={}", told(server.most_running())));
+    say(&format!("skip_token_capacity_threshold={}", told(capacity)));
+    if let Some(most) = server.most_running().filter(|_| bench.exceeds_running) {
+        say_single_waves(bench, most);
+    }
+}
+
+/// Batches that are not larger than what the server works on at once.
+fn say_single_waves(bench: &OneBatch, most: u64) {
+    let mut small: Vec<u32> =
+        bench.sizes.iter().copied().filter(|size| u64::from(*size) <= most).collect();
+    small.sort_unstable();
+    small.dedup();
+    if !small.is_empty() {
+        say(&format!(
+            "WARNING: --enable-multi-batch is set but batch size(s) {small:?} are <= running cap \
+             ({most}); those cases will run as a single wave and the flag is a no-op for them. \
+             Use batch_size > {most} to actually exercise multi-batch."
+        ));
+    }
+}
+
+/// The batches as they are sent.
+struct Turn<'a> {
+    bench: &'a OneBatch,
+    runner: BatchRunner,
+    results: Vec<OneBatchResult>,
+    code: ExitCode,
+}
+
+impl Turn<'_> {
+    fn warm_up(&mut self) -> anyhow::Result<()> {
+        if self.bench.warm_up.is_empty() {
+            return Ok(());
+        }
+        let sizes: Vec<u32> =
+            self.bench.warm_up.iter().map(|batch| batch.case.batch_size).collect();
+        say("======== Warmup Begin ========");
+        say(&format!("Warmup with batch_size={sizes:?}"));
+        for batch in &self.bench.warm_up {
+            let BatchRun { run, .. } = self.runner.run(&batch.case)?;
+            screen::print(&result(batch, &run)?.to_string());
+        }
+        say("======== Warmup End   ========\n");
+        Ok(())
+    }
+
+    fn measure(&mut self) -> anyhow::Result<()> {
+        for batch in &self.bench.batches {
+            if self.is_refused(&batch.case) {
+                continue;
+            }
+            let BatchRun { run, .. } = self.runner.run(&batch.case)?;
+            let scoring = &batch.case.plan.scoring;
+            let scores = Scores::of_run(&run, scoring);
+            let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+            if let Some(result) = &result {
+                screen::print(&result.to_string());
+                self.append(result)?;
+            }
+            serve::show(&scores)?;
+            self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
+            let Some(result) = result else {
+                screen::complain(&format!("error: {}", failure(batch, &run)));
+                self.code = self.code.max(ExitCode::TooManyFailed);
+                return Ok(());
+            };
+            self.results.push(result);
+            if self.code == ExitCode::Interrupted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The batches once more with the profiler on, of which only the traces count.
+    fn profile(&mut self) {
+        let mut traces = Vec::new();
+        for batch in &self.bench.profiled {
+            if self.is_refused(&batch.case) {
+                continue;
+            }
+            match self.profiled(batch) {
+                Ok(link) => traces.push(link),
+                Err(error) => {
+                    say(&format!(
+                        "Error profiling, some profile traces may not be dumped: {error:#}"
+                    ));
+                    break;
+                }
+            }
+        }
+        for (result, link) in self.results.iter_mut().zip(traces) {
+            result.asked.profile_link = link;
+        }
+    }
+
+    fn profiled(&mut self, batch: &Batch) -> anyhow::Result<Option<String>> {
+        let BatchRun { run, traces, .. } = self.runner.run(&batch.case)?;
+        let link = traces.map(|folder| folder.display().to_string());
+        if let Some(link) = &link {
+            say(&format!("Dump profiling traces to {link}"));
+        }
+        let result = result(batch, &run)?;
+        screen::print(&result.to_string());
+        self.append(&result)?;
+        Ok(link)
+    }
+
+    fn is_refused(&self, case: &BatchCase) -> bool {
+        let limits = BatchLimits {
+            requests: !self.bench.exceeds_running,
+            tokens: !self.bench.exceeds_capacity,
+        };
+        let why = self.runner.server().refuses(case, limits);
+        if let Some(why) = &why {
+            say(why);
+        }
+        why.is_some()
+    }
+
+    fn append(&self, result: &OneBatchResult) -> anyhow::Result<()> {
+        let Some(path) = &self.bench.files.lines else { return Ok(()) };
+        append(path, &result.json_line())
+    }
+
+    /// What is told of all batches.
+    fn tell(&mut self) -> anyhow::Result<()> {
+        let files = &self.bench.files;
+        let shown = files.lines.as_deref().unwrap_or(Path::new("")).display();
+        say(&format!("\nResults are saved to {shown}"));
+        if let Some(report) = &self.bench.report {
+            let text = report.text(&self.results);
+            say(&text);
+            // SGLang's list is in the report's order where there is one.
+            self.results.sort_by_key(|result| result.input_len);
+            let summary = files.github_summary.as_ref();
+            summary.map_or(Ok(()), |path| append(path, &text))?;
+        }
+        let Some(path) = &files.list else { return Ok(()) };
+        let entry = |result: &OneBatchResult| -> Value {
+            let traces = result.asked.profile_link.as_deref().map(traces).unwrap_or_default();
+            result.entry(&files.model, files.server_args.as_deref(), &traces)
+        };
+        let entries: Vec<Value> = self.results.iter().map(entry).collect();
+        fs::write(path, servemark_pyjson::to_string(&entries, list_style())?)
+            .with_context(|| format!("cannot write the results to {}", path.display()))
+    }
+}
+
+fn list_style() -> servemark_pyjson::Style<'static> {
+    servemark_pyjson::Style::new(servemark_pyjson::Text::Unicode, Some(2))
+}
+
+fn result(batch: &Batch, run: &servemark::Run) -> anyhow::Result<OneBatchResult> {
+    let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+    result.with_context(|| failure(batch, run))
+}
+
+/// Why there is no result.
+fn failure(batch: &Batch, run: &servemark::Run) -> String {
+    let BatchCase { batch_size, input_len, output_len, .. } = &batch.case;
+    let failed = run.log.measured().filter(|record| !record.is_success());
+    let first = failed.clone().find_map(|record: &RequestRecord| record.outcome.as_ref().err());
+    let why = first.map_or_else(|| "it was stopped".to_owned(), ToString::to_string);
+    format!(
+        "the batch of {batch_size} prompts of {input_len} tokens with {output_len} of output has \
+         no result: {} of its prompts failed: {why}",
+        failed.count()
+    )
+}
+
+/// The names of the traces in a folder.
+fn traces(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_trace =
+        |name: &String| [".trace.json.gz", ".trace.json"].iter().any(|end| name.ends_with(end));
+    names.filter(is_trace).collect()
+}
+
+fn append(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut open = OpenOptions::new();
+    let file = open.create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("cannot append to {}", path.display()))
+}
+
+fn say(line: &str) {
+    screen::print(&format!("{line}\n"));
+}
+
+const READY: &str = "/v1/models";
+/// How long SGLang's client waits for the server that it starts.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+const ROUTER: &str = "WARNING: base_url points at a PD router; worker internal states are \
+                      unavailable, so the max-running-requests and token-capacity skip guards are \
+                      disabled.";
