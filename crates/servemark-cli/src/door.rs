@@ -3,6 +3,7 @@
 //! `servemark` is put in front of the command that is run already, or before a name of ours.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use crate::aisbench::{self, Tasks};
 use crate::compare::{self, CompareArgs};
@@ -92,7 +93,7 @@ pub fn parse(
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
         }
-        "vllm" => vllm::command(args, environment),
+        "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
         other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
         _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
@@ -162,7 +163,7 @@ fn module(
             let runs = evalscope::parse(&module, args, environment)?;
             Ok(Invocation::Evalscope(Box::new(runs)))
         }
-        "vllm.entrypoints.cli.main" => vllm::command(args, environment),
+        "vllm.entrypoints.cli.main" => vllm::command(python.to_str(), args, environment),
         "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
             let slices = vllm::text_slices(args, environment)?;
             Ok(Invocation::TextSlices(Box::new(slices)))
@@ -196,6 +197,12 @@ const VLLM_SWEEPS: &str = "vllm.benchmarks.sweep.";
 fn file_name(command: &OsStr) -> String {
     let command = command.to_string_lossy();
     command.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+}
+
+/// The interpreter of a program that was given with its folder: they are installed together.
+fn python_beside(command: &OsStr) -> Option<String> {
+    let folder = Path::new(command).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    Some(folder.join("python").to_string_lossy().into_owned())
 }
 
 /// `python`, `python3`, `python3.12`.
@@ -236,8 +243,8 @@ Commands:
   python -m sglang.benchmark.steady_state_serving ...
                                           the same, and what it yields under its full load
   vllm bench serve ...                    vLLM's serving benchmark, same command line
-  vllm bench throughput ...               a server that is sent everything at once
-  vllm bench latency ...                  a server that is sent one batch after the other
+  vllm bench throughput ...               vLLM's engine, or a server, that is given everything at once
+  vllm bench latency ...                  the same, one batch after the other
   vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
   python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
                                           a text cut into prompts, same command line

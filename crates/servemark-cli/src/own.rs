@@ -5,9 +5,11 @@ mod run;
 mod scope;
 mod shards;
 mod simulator;
+mod worker;
 
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs};
 pub(crate) use self::run::{AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict};
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
+pub(crate) use self::worker::WorkerArgs;

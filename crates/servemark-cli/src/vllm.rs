@@ -46,8 +46,9 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::{CompareArgs, Invocation, Parsed};
 
-/// Reads what follows `vllm`.
+/// Reads what follows `vllm`. `python` is the interpreter that has it.
 pub(crate) fn command(
+    python: Option<&str>,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
@@ -57,10 +58,10 @@ pub(crate) fn command(
         ("bench", "serve") => serve(args.collect(), environment),
         ("bench", "sweep") => Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?))),
         ("bench", "throughput") => {
-            Ok(Invocation::Offline(Box::new(offline::throughput(args, environment)?)))
+            Ok(Invocation::Offline(Box::new(offline::throughput(python, args, environment)?)))
         }
         ("bench", "latency") => {
-            Ok(Invocation::Offline(Box::new(offline::latency(args, environment)?)))
+            Ok(Invocation::Offline(Box::new(offline::latency(python, args, environment)?)))
         }
         ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
@@ -82,7 +83,7 @@ usage: servemark vllm bench COMMAND [OPTIONS]
 
 Commands:
   serve       Benchmark a running server
-  throughput  How much it gets through when everything is sent at once
+  throughput  How much an engine gets through when it has everything at once
   latency     How long it takes for a batch
   sweep       Measure servers in several settings, and plot what was found
 

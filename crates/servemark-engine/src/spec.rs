@@ -22,6 +22,10 @@ pub struct EngineRunSpec {
     /// How it chooses tokens.
     #[serde(default)]
     pub sampling: Sampling,
+    /// Whether a prompt that is text stays text: the engine makes tokens of it, which is part of the
+    /// time then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub texts: bool,
     /// For how long it may be silent, while it loads or has requests, before it counts as hung.
     #[serde(default = "usual_patience", with = "servemark_core::seconds")]
     pub patience: Duration,
@@ -31,7 +35,7 @@ impl EngineRunSpec {
     /// An engine that is given all requests at once.
     pub fn new(engine: EngineSpec) -> Self {
         let (submission, sampling) = (Submission::default(), Sampling::default());
-        Self { engine, submission, sampling, patience: usual_patience() }
+        Self { engine, submission, sampling, texts: false, patience: usual_patience() }
     }
 }
 
@@ -55,6 +59,14 @@ impl EngineSpec {
             Self::Candle(_) => "candle",
             Self::Scripted(_) => "scripted",
             Self::Worker(worker) => worker.engine.as_str(),
+        }
+    }
+
+    /// What SGLang calls the way in which it is driven.
+    pub fn backend(&self) -> &'static str {
+        match self {
+            Self::Worker(worker) if worker.engine == WorkerEngine::SglangRuntime => "runtime",
+            _ => "engine",
         }
     }
 }
@@ -118,15 +130,18 @@ impl WorkerSpec {
 pub enum WorkerEngine {
     /// `sglang.Engine`.
     Sglang,
+    /// `sglang.Runtime`, a server that the worker starts and asks.
+    SglangRuntime,
     /// `vllm.LLM`, or `AsyncLLM` where requests come one by one.
     Vllm,
 }
 
 impl WorkerEngine {
-    /// Its name, which is its module's.
+    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sglang => "sglang",
+            Self::SglangRuntime => "sglang_runtime",
             Self::Vllm => "vllm",
         }
     }

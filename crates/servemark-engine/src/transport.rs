@@ -94,7 +94,7 @@ impl EngineTransport {
             return Ok(EnginePrompt::Ids(ids.clone()));
         }
         let text = prompt.text().ok_or_else(|| encode_failed(ONLY_TEXT.to_owned()))?;
-        match &self.tokenizer {
+        match self.tokenizer.as_ref().filter(|_| !self.engine.spec().texts) {
             None => Ok(EnginePrompt::Text(text.into_owned())),
             Some(tokenizer) => {
                 let ids = tokenizer.encode(&text, SpecialTokens::Add);

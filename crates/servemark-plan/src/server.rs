@@ -24,6 +24,13 @@ pub enum ServerSpec {
     Engine(EngineRunSpec),
 }
 
+impl ServerSpec {
+    /// Whether there is a server at all, and not an engine alone.
+    pub fn is_server(&self) -> bool {
+        matches!(self, Self::At(_) | Self::Simulated(_))
+    }
+}
+
 /// What is asked of the server around the measurement.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]

@@ -6,6 +6,7 @@
 
 mod aisbench;
 mod boxes;
+mod calls;
 pub mod chart;
 mod comparison;
 mod dataset_stats;

@@ -12,7 +12,7 @@ use servemark_core::{Header, JsonObject};
 use servemark_metrics::statistics;
 use servemark_pyjson::{Style, Text, repr, to_string};
 
-use crate::Report;
+use crate::{Report, calls};
 
 /// What `bench throughput` came to. Its `Display` is the text for standard output.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ use crate::Report;
 pub struct OfflineThroughput {
     /// The model's name, as the user has it.
     pub model: String,
-    /// From the first request to the last answer.
+    /// From the first request to the last answer; of an engine, around its calls.
     pub seconds: f64,
     /// Requests that were answered.
     pub requests: usize,
@@ -35,14 +35,17 @@ pub struct OfflineThroughput {
 impl OfflineThroughput {
     /// The throughput of a run whose requests were all sent at once.
     pub fn of(report: &Report<'_>) -> Self {
-        let metrics = report.metrics;
+        let (metrics, over) = (report.metrics, MeasuredOver::of(report.log.header()));
         Self {
             model: report.log.header().facts.model.clone(),
-            seconds: metrics.duration_s,
+            seconds: match over {
+                MeasuredOver::Calls => calls::seconds(report.log),
+                MeasuredOver::Http => metrics.duration_s,
+            },
             requests: metrics.requests.completed,
             prompt_tokens: metrics.tokens.input,
             output_tokens: metrics.tokens.output.unwrap_or_default(),
-            over: MeasuredOver::of(report.log.header()),
+            over,
         }
     }
 

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use servemark::{ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput};
+use servemark::{
+    ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
+    stay_until_ctrl_c,
+};
 use servemark_cli::Parsed;
 use servemark_cli::vllm::{Offline, Told};
 
@@ -22,7 +25,12 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     if let Some(path) = &offline.output_json {
         keep(path, &document)?;
     }
-    serve::keep(&run, &scores, &plan.output)
+    let code = serve::keep(&run, &scores, &plan.output)?;
+    if offline.stays {
+        screen::complain("All is done; Ctrl-C ends the program.");
+        stay_until_ctrl_c(&context)?;
+    }
+    Ok(code)
 }
 
 /// The measurement, after what is sent before it. An engine without a server is loaded for both.

@@ -19,8 +19,11 @@ pub(crate) struct VllmVoice {
 }
 
 impl VllmVoice {
-    /// The words about a plan in vLLM's dialect.
+    /// The words about a plan in vLLM's dialect. Of an engine its client says nothing.
     pub(crate) fn of(plan: &BenchPlan) -> Option<Self> {
+        if !plan.server.is_server() {
+            return None;
+        }
         let BackendSpec::Vllm(spec) = &plan.wire else { return None };
         let sets_temperature = spec.common.extra_body.contains_key("temperature");
         let warning = (spec.dialect.generates() && !sets_temperature).then_some(NO_TEMPERATURE);

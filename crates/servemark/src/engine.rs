@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use servemark_core::{
-    ClientCost, Clock, Footer, Header, MonotonicClock, RequestRecord, Stamp, Tokenizer, unix_now,
+    ClientCost, Clock, EngineFacts, Footer, Header, MonotonicClock, RequestRecord, Session, Stamp,
+    Tokenizer, unix_now,
 };
 use servemark_engine::{Engine, EngineControl, EngineRunSpec, EngineTransport, Waves};
 use servemark_pacer::SystemPacer;
@@ -61,10 +62,12 @@ async fn run(
     let load = draw(&files.plan)?;
     let warm_up_load = warm_up.map(draw).transpose()?;
     let engine = context.unless_stopped(load_engine(spec, context, clock)).await?;
-    let header = header(clock_started, plan, &engine, &names, &load).await;
+    check_lengths(engine.facts(), warm_up_load.iter().chain([&load]))?;
+    let header = header(clock_started, plan, spec, &engine, &names, &load).await;
     let (live, room) = (context.live.clone(), Room::of(plan));
     let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
-    let transport = EngineTransport::new(engine.clone(), Some(Arc::clone(&tokenizer)));
+    let words = (!plan.model.untokenized).then(|| Arc::clone(&tokenizer));
+    let transport = EngineTransport::new(engine.clone(), words);
     let warm_up = warm_up.zip(warm_up_load.as_ref()).map(|(plan, load)| (&plan.load, load));
     let stage = Stage { plan, context, engine: &engine, load: &load, warm_up };
     let measured = stage.perform(&Arc::new(transport), &journal, clock).await?;
@@ -105,14 +108,30 @@ async fn load_engine(
     Ok(engine)
 }
 
+/// Refuses what an engine would cut short, which then tells of more output than there is.
+fn check_lengths<'a>(
+    engine: &EngineFacts,
+    loads: impl Iterator<Item = &'a Load>,
+) -> Result<(), ExecuteError> {
+    let Some(most) = engine.context_tokens else { return Ok(()) };
+    let samples = loads.flat_map(|load| load.sessions.iter().flat_map(Session::samples));
+    let lengths =
+        samples.map(|sample| u64::from(sample.prompt_tokens) + u64::from(sample.output_tokens));
+    match lengths.max().filter(|tokens| *tokens > u64::from(most)) {
+        Some(tokens) => Err(ExecuteError::TooLong { tokens, most }),
+        None => Ok(()),
+    }
+}
+
 async fn header(
     clock_started: u64,
     plan: &BenchPlan,
+    spec: &EngineRunSpec,
     engine: &Engine,
     names: &Names,
     load: &Load,
 ) -> Header {
-    let mut header = facts::engine_header(clock_started, plan, engine.facts(), names, load);
+    let mut header = facts::engine_header(clock_started, plan, spec, engine.facts(), names, load);
     header.server_info = info(engine).await;
     header
 }

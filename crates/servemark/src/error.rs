@@ -77,6 +77,18 @@ pub enum ExecuteError {
     #[cfg(feature = "engine")]
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The engine would answer a request with less than it asks for, and say nothing.
+    #[cfg(feature = "engine")]
+    #[error(
+        "a request has {tokens} tokens, prompt and output together, and the engine takes {most}: \
+         ask for shorter ones, or start it with a larger context (vLLM: --max-model-len)"
+    )]
+    TooLong {
+        /// How many tokens it has.
+        tokens: u64,
+        /// How many it may have.
+        most: u32,
+    },
     /// The engine ended before any request was done.
     #[cfg(feature = "engine")]
     #[error("{why}")]
@@ -100,6 +112,8 @@ impl ExecuteError {
             Self::Engine(EngineError::Start { .. } | EngineError::NotBuilt { .. }) => {
                 ExitCode::Usage
             }
+            #[cfg(feature = "engine")]
+            Self::TooLong { .. } => ExitCode::Usage,
             #[cfg(feature = "engine")]
             Self::Engine(_) => ExitCode::NotReady,
             #[cfg(feature = "engine")]

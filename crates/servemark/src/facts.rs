@@ -29,12 +29,13 @@ pub(crate) fn header(
 pub(crate) fn engine_header(
     clock_started_unix_ns: u64,
     plan: &BenchPlan,
+    spec: &servemark_engine::EngineRunSpec,
     engine: &servemark_core::EngineFacts,
     names: &Names,
     load: &Load,
 ) -> Header {
     let mut facts = facts(plan, names, load);
-    "engine".clone_into(&mut facts.backend);
+    spec.engine.backend().clone_into(&mut facts.backend);
     facts.target = format!("{} {}", engine.name, engine.version);
     let mut header = Header::new(clock_started_unix_ns, facts, plan.to_json());
     header.engine = Some(engine.clone());

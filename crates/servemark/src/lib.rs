@@ -143,7 +143,7 @@ pub use selftest::{
 };
 pub use sent::{Sent, SentBodies};
 pub use slices::cut_text;
-pub use stop_key::stop_on_ctrl_c;
+pub use stop_key::{stay_until_ctrl_c, stop_on_ctrl_c};
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,
 };

@@ -5,6 +5,7 @@ use std::process::exit;
 use servemark_runner::Stop;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::execute::on_this_thread;
 use crate::{ExecuteError, ExitCode, News, RunContext};
 
 /// Lets Ctrl-C stop the run: once to send no more and report what comes back, twice to report at
@@ -31,6 +32,15 @@ pub fn stop_on_ctrl_c(context: RunContext) -> Result<(), ExecuteError> {
         .spawn(move || runtime.block_on(listen))
         .map(drop)
         .map_err(ExecuteError::Machine)
+}
+
+/// Waits for Ctrl-C. If it stopped the run already, there is nothing to wait for.
+pub fn stay_until_ctrl_c(context: &RunContext) -> Result<(), ExecuteError> {
+    let stop = context.stop.signal();
+    on_this_thread(async {
+        stop.reached(Stop::Drain).await;
+        Ok(())
+    })
 }
 
 fn stop(context: &RunContext) {

@@ -183,6 +183,16 @@ fn a_worker_is_asked_in_one_call_and_told_of() {
 }
 
 #[test]
+fn a_runtime_is_a_server_of_sglangs_own() {
+    let bench = Bench::new();
+    let output = bench.fake(&json!({})).args(["--backend", "runtime"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("Backend:                                 runtime"), "{table}");
+    assert!(table.contains("Total generated tokens:                  20"), "{table}");
+}
+
+#[test]
 fn streaming_tells_every_tokens_time() {
     let bench = Bench::new();
     let output = bench.fake(&json!({})).arg("--stream").output().unwrap();
@@ -257,6 +267,18 @@ fn ctrl_c_twice_ends_a_hanging_engine_with_its_run() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!bench.has_stray());
+}
+
+#[test]
+fn a_program_that_is_not_to_exit_waits_for_ctrl_c() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["--engine", "scripted", "--do-not-exit"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().starts_with("All is done; ")));
+    assert!(child.try_wait().unwrap().is_none());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn figures_are_kept_in_the_users_cache() {
     ] {
         let invocation = parse(["selftest".into()], &environment).unwrap();
         let Invocation::Selftest(args) = invocation else { panic!("{invocation:?}") };
-        assert_eq!(args.cache.as_deref(), folder.map(std::path::Path::new));
+        assert_eq!(args.cache.as_deref(), folder.map(Path::new));
         let invocation = parse(["bench-serving".into()], &environment).unwrap();
         let Invocation::Bench(parsed) = invocation else { panic!("{invocation:?}") };
         assert_eq!(parsed.cache, args.cache);

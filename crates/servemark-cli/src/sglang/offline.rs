@@ -46,7 +46,7 @@ pub(crate) fn parse(
     let mut run = super::parse(program, args.words().into_iter().map(Into::into), environment)?;
     args.fill(&mut run, &given, python, environment).map_err(refuse)?;
     let warm_up = (!args.skip_warmup).then(|| warm_up(&run));
-    Ok(Offline { warm_up, run, told: Told::Nothing, output_json: None })
+    Ok(Offline { warm_up, run, told: Told::Nothing, output_json: None, stays: args.do_not_exit })
 }
 
 impl OfflineArgs {
@@ -54,20 +54,34 @@ impl OfflineArgs {
     fn check(&self, given: &Given, environment: &Environment) -> Result<(), CliError> {
         match self.backend.as_str() {
             "engine" => {}
-            "runtime" => return Err(CliError::not_built("--backend runtime")),
+            "runtime" => self.check_runtime()?,
             _ => {
                 let rule = "Please set backend to either \"engine\" or \"runtime\"";
                 return Err(CliError::Together(rule));
             }
         }
-        if self.do_not_exit {
-            let why = "keeps an engine running that has nothing to do; here it ends with its run";
-            return Err(CliError::setting("--do-not-exit", why));
-        }
         if self.profile && environment.variable(TRACES).is_none() {
             return Err(CliError::Together("Please set SGLANG_TORCH_PROFILER_DIR."));
         }
         self.check_engine(given)
+    }
+
+    /// SGLang's class for it knows neither tokens that come one by one nor a profiler's settings.
+    fn check_runtime(&self) -> Result<(), CliError> {
+        let rules = [
+            (
+                self.target.engine != "sglang",
+                "--backend runtime is SGLang's: it needs --engine sglang",
+            ),
+            (self.target.stream, "--backend runtime gives all requests at once, without --stream"),
+            (self.profile, "--backend runtime cannot set up a profiler: leave out --profile"),
+        ];
+        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
+        broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
+    }
+
+    fn is_runtime(&self) -> bool {
+        self.backend == "runtime"
     }
 
     fn check_engine(&self, given: &Given) -> Result<(), CliError> {
@@ -157,12 +171,13 @@ impl OfflineArgs {
             (None, Some(candle)) => EngineSpec::Candle(candle.clone()),
             (None, None) => EngineSpec::Scripted(ScriptedSpec::default()),
             (Some(engine), _) => {
-                let python = self.target.python.as_deref().or(python).unwrap_or("python3");
+                let python = self.target.worker.interpreter(python);
+                let engine = if self.is_runtime() { WorkerEngine::SglangRuntime } else { engine };
                 let mut worker = WorkerSpec::new(engine, python);
                 worker.args = json_object("--engine-args", self.target.engine_args.as_deref())?;
                 worker.argv = self.target.argv(engine, &given.reading.leftovers)?;
                 worker.call = self.call();
-                worker.log = self.target.log(plan);
+                worker.log = self.target.worker.log(&plan.output);
                 EngineSpec::Worker(Box::new(worker))
             }
         };
@@ -173,7 +188,9 @@ impl OfflineArgs {
         spec.sampling.ignore_eos = !self.disable_ignore_eos;
         spec.sampling.extra =
             json_object("--extra-request-body", self.extra_request_body.as_deref())?;
-        spec.patience = patience(self.target.engine_patience)?;
+        spec.patience = self.target.worker.patience()?;
+        // Its server takes no token ids.
+        spec.texts = self.is_runtime();
         Ok(spec)
     }
 
@@ -239,14 +256,6 @@ impl TargetArgs {
         argv.extend(leftovers.iter().cloned());
         Ok(argv)
     }
-
-    fn log(&self, plan: &BenchPlan) -> Option<std::path::PathBuf> {
-        let beside = || {
-            let path = plan.output.run_log.as_ref()?.to_string_lossy().into_owned();
-            Some(format!("{}.engine.log", path.trim_end_matches(".runlog.jsonl")).into())
-        };
-        self.engine_log.as_ref().map(Into::into).or_else(beside)
-    }
 }
 
 /// SGLang's: up to sixteen prompts of 256 tokens with 16 tokens of output. Theirs are ShareGPT's
@@ -269,12 +278,6 @@ fn json_object(flag: &'static str, text: Option<&str>) -> Result<JsonObject, Cli
     let Some(text) = text else { return Ok(JsonObject::new()) };
     let refused = |error| CliError::setting(flag, format!("is no JSON object: {error}"));
     serde_json::from_str(text).map_err(refused)
-}
-
-fn patience(seconds: f64) -> Result<Duration, CliError> {
-    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    let why = || format!("must be more than 0 seconds, not {seconds}");
-    time.ok_or_else(|| CliError::setting("--engine-patience", why()))
 }
 
 const TRACES: &str = "SGLANG_TORCH_PROFILER_DIR";

@@ -1,12 +1,15 @@
-//! `vllm bench throughput` and `vllm bench latency`, over HTTP.
+//! `vllm bench throughput` and `vllm bench latency`.
 //!
-//! vLLM runs the engine in its own process. Here a server is asked: everything is sent at once, or
-//! one batch after the other, and answers are not streamed. A command line is put into the words of
-//! `vllm bench serve`, which makes a plan of it, as vLLM's own client puts it into those words to
-//! draw its data sets.
+//! As with vLLM an engine is started and called, in a process of its own. Where a server is named it
+//! is asked instead: everything is sent at once, or one batch after the other, and answers are not
+//! streamed. Either way a command line is put into the words of `vllm bench serve`, which makes a
+//! plan of it, as vLLM's own client puts it into those words to draw its data sets.
 
 mod engine;
+#[cfg(feature = "engine")]
+mod here;
 mod latency;
+mod names;
 mod throughput;
 
 use std::ffi::OsString;
@@ -16,6 +19,7 @@ use std::path::PathBuf;
 use clap::{Arg, Command, CommandFactory, Parser};
 use serde_json::{Value, json};
 use servemark_backends::BackendSpec;
+use servemark_core::JsonObject;
 use servemark_plan::Layout;
 
 pub(crate) use self::latency::parse as latency;
@@ -23,9 +27,12 @@ pub(crate) use self::throughput::parse as throughput;
 use super::args::VllmArgs;
 use super::names::PEER;
 use crate::Parsed;
-use crate::argparse::{Flexible, Given, Occurrence, texts, with_config};
+use crate::argparse::{
+    Flexible, Given, Occurrence, Owner, Scope, check_scopes, texts, with_config,
+};
 use crate::environment::Environment;
-use crate::error::UsageError;
+use crate::error::{CliError, UsageError};
+use crate::own::WorkerArgs;
 
 /// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
@@ -39,6 +46,8 @@ pub struct Offline {
     pub told: Told,
     /// The file of `--output-json`.
     pub output_json: Option<PathBuf>,
+    /// Whether the program stays when all is done, for whoever watches it.
+    pub stays: bool,
 }
 
 /// What is told of a benchmark of an engine. Closed: these are vLLM's.
@@ -60,7 +69,7 @@ struct Line<A> {
 }
 
 impl<A: Parser> Line<A> {
-    /// Reads a command line. The engine's arguments are refused by name before anything else.
+    /// Reads a command line. Where a server is named, the engine's arguments are refused by name.
     fn read(
         program: &str,
         peer: &[&str],
@@ -69,17 +78,43 @@ impl<A: Parser> Line<A> {
         environment: &Environment,
     ) -> Result<Self, UsageError> {
         let refuse = |error| UsageError::refused(program, error);
-        let has_flag = |flag: &str| command.get_arguments().any(|arg| is_named(arg, flag));
+        let has_flag = |flag: &str| {
+            engine::is_negated(flag) || command.get_arguments().any(|arg| is_named(arg, flag))
+        };
         let flexible = texts(args)
             .and_then(|args| with_config(args, environment, has_flag))
             .and_then(Flexible::take_back)
             .map_err(refuse)?;
-        engine::refuse(&flexible.args, &command).map_err(refuse)?;
         let command = flexible.searched(command);
-        let given = Given::read(command, peer, &[], &flexible.args).map_err(refuse)?;
+        let args = engine::spelled_out(flexible.args, peer).map_err(refuse)?;
+        let given = Given::read(command, peer, &[], &args).map_err(refuse)?;
         let (args, _) = given.typed(program)?;
-        given.reading.refuse_leftovers().map_err(refuse)?;
-        Ok(Self { args, given, warnings: flexible.warnings })
+        let line = Self { args, given, warnings: flexible.warnings };
+        line.check().map_err(refuse)?;
+        Ok(line)
+    }
+
+    fn check(&self) -> Result<(), CliError> {
+        let asks_server = self.asks_server();
+        check_scopes(SCOPES, &self.given, |server| *server == asks_server, &mut Vec::new())?;
+        if !asks_server {
+            return Ok(());
+        }
+        engine::refuse(&self.given.reading.leftovers)?;
+        self.given.reading.refuse_leftovers()
+    }
+
+    /// Whether a server is named, which is asked then. Otherwise an engine is started.
+    fn asks_server(&self) -> bool {
+        NAMES_SERVER.iter().any(|flag| self.given.is(flag))
+    }
+
+    /// The engine's arguments: what is none of this command's, and which model.
+    fn argv(&self) -> Vec<String> {
+        let given = self.given.reading.given.iter();
+        let shared = given.filter(|occurrence| engine::is_flag(&occurrence.flag)).flat_map(written);
+        let default = (!self.given.is("--model")).then(|| format!("--model={MODEL}"));
+        default.into_iter().chain(shared).chain(self.given.reading.leftovers.clone()).collect()
     }
 
     /// A command line for `bench serve`: what it has of the flags that were given, and what the
@@ -91,6 +126,38 @@ impl<A: Parser> Line<A> {
         let shared = given.filter(|occurrence| !is_own(&occurrence.flag));
         shared.flat_map(written).chain(meant).collect()
     }
+}
+
+/// How the engine is called.
+#[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "engines are not built"))]
+struct Calls {
+    /// Its own arguments.
+    argv: Vec<String>,
+    /// What the worker is told of each call besides requests.
+    call: JsonObject,
+    /// How many outputs a prompt has.
+    n: i64,
+    /// Whether it is the asynchronous one.
+    streams: bool,
+}
+
+/// The same with an engine in the place of the server.
+#[cfg(feature = "engine")]
+fn here(
+    mut offline: Offline,
+    args: &WorkerArgs,
+    python: Option<&str>,
+    calls: &Calls,
+) -> Result<Offline, CliError> {
+    for parsed in offline.warm_up.iter_mut().chain([&mut offline.run]) {
+        here::put(parsed, args, python, calls)?;
+    }
+    Ok(offline)
+}
+
+#[cfg(not(feature = "engine"))]
+fn here(_: Offline, _: &WorkerArgs, _: Option<&str>, _: &Calls) -> Result<Offline, CliError> {
+    Err(CliError::Together("this program is built without engines: name a server (--base-url)"))
 }
 
 /// A flag with its values as it may be written.
@@ -130,11 +197,13 @@ fn unlogged(mut parsed: Parsed) -> Parsed {
     parsed
 }
 
-/// A command with those flags of `bench serve` that are ours or about the server, and these.
+/// A command with those flags of `bench serve` that are ours or about the server, and these. What an
+/// engine has under the same name is the engine's.
 fn with_serve_flags(command: Command, program: &str, shared: &[&str]) -> Command {
     let is_meant = |arg: &&Arg| {
-        let is_peers = PEER.iter().any(|name| is_named(arg, name));
-        !is_peers || SERVER.iter().chain(shared).any(|name| is_named(arg, name))
+        let is_in = |names: &[&str]| names.iter().any(|name| is_named(arg, name));
+        let is_engines = engine::is_flag(&format!("--{}", arg.get_long().unwrap_or_default()));
+        is_in(shared) || is_in(&SERVER) || !is_in(&PEER) && !is_engines
     };
     let serve = VllmArgs::command();
     let args: Vec<Arg> = serve.get_arguments().filter(is_meant).cloned().collect();
@@ -159,14 +228,55 @@ fn sampling(n: i64) -> Value {
     json!({"n": n, "temperature": 1.0, "top_p": 1.0})
 }
 
-const NO_RECORD: &str = "SAVE_TO_PYTORCH_BENCHMARK_FORMAT has no effect here: the record repeats the \
-                         engine's arguments, which only the server knows";
+/// Each of these names a server.
+const NAMES_SERVER: [&str; 4] = ["--base-url", "--host", "--port", "--simulate"];
+
+/// Flags, and whether it takes a server for them to have an effect.
+const SCOPES: &[Scope<bool>] = &[
+    Scope {
+        flags: &[
+            "--header",
+            "--insecure",
+            "--ready-check-timeout-sec",
+            "--align-sample",
+            "--http2",
+            "--send-stamps",
+            "--ca-file",
+            "--connect-timeout",
+            "--first-byte-timeout",
+            "--idle-timeout",
+            "--total-timeout",
+            "--shards",
+            "--precise-send",
+            "--simulate-fault",
+        ],
+        in_use: true,
+        when: "where no server is named (--base-url, --host, --port, --simulate): an engine is \
+               started",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--python", "--engine-patience", "--engine-log"],
+        in_use: false,
+        when: "where a server is named: no engine is started",
+        owner: Owner::Ours,
+    },
+];
+
+/// vLLM's own default.
+const MODEL: &str = "Qwen/Qwen3-0.6B";
+
+const NO_RECORD: &str = "SAVE_TO_PYTORCH_BENCHMARK_FORMAT has no effect here: the record repeats \
+                         all of the engine's arguments, which only the engine knows";
 
 const NOTES: &str = "\
-A server is asked that runs already, over HTTP. The engine's arguments (--tensor-parallel-size and \
-so on) are those that it was started with; here they are refused.
+As with vLLM, an engine is started and called, by the Python of --python or of the command. What is \
+none of these flags is an argument of the engine and is passed on to it as it is \
+(--tensor-parallel-size 2 --dtype float32 --load-format dummy ...).
 
-The API key is read from OPENAI_API_KEY.";
+Where a server is named (--base-url, --host, --port, or --simulate), it is asked over HTTP; the \
+engine's arguments are those that it was started with, and are refused here. The API key is read \
+from OPENAI_API_KEY.";
 
 #[cfg(test)]
 mod tests;

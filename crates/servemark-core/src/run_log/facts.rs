@@ -86,6 +86,9 @@ pub struct EngineFacts {
     pub dtype: String,
     /// How it puts requests together, in its own words.
     pub batch_policy: String,
+    /// How many tokens a prompt and its output may have together, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u32>,
     /// Nanoseconds that it took to load; they are no part of the run.
     pub load_ns: u64,
 }

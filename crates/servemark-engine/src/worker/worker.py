@@ -11,6 +11,7 @@ Every time is a reading of CLOCK_MONOTONIC in nanoseconds.
 import asyncio
 import contextlib
 import ctypes
+import functools
 import json
 import multiprocessing.connection
 import os
@@ -263,17 +264,20 @@ def lament(engine, error):
 
 
 def generate(engine, voice, requests):
-    """All requests in one call."""
+    """All requests in one call. What is made ready for it and read of it is no part of its time."""
     ids = [request["id"] for request in requests]
     began = time.monotonic_ns()
     try:
-        answers = engine.generate(requests)
+        call = engine.ready(requests)
+        began = time.monotonic_ns()
+        outputs = call()
+        ended = time.monotonic_ns()
+        answers = engine.answers(outputs)
     except Exception as error:
         voice.say("taken", at=began, ids=ids)
         lament(engine, error)
         voice.say("failed", ids=ids, why=why(error))
         return
-    ended = time.monotonic_ns()
     voice.say("taken", at=began, ids=ids)
     for start in range(0, len(ids), 256):
         block = list(zip(ids, answers))[start : start + 256]
@@ -356,7 +360,7 @@ class Answer:
             self.usage["cached_tokens"] = cached_tokens
 
 
-def facts(name, version, weights, device, dtype, policy):
+def facts(name, version, weights, device, dtype, policy, context=None):
     return {
         "name": name,
         "version": str(version),
@@ -364,6 +368,7 @@ def facts(name, version, weights, device, dtype, policy):
         "device": str(device),
         "dtype": str(dtype).removeprefix("torch."),
         "batch_policy": ", ".join(f"{key} {value}" for key, value in policy.items()),
+        "context_tokens": context,
         "load_ns": 0,
     }
 
@@ -391,13 +396,19 @@ class Sglang:
 
     @staticmethod
     def server_args(argv):
+        from sglang.srt.server_args import ServerArgs
+
+        return ServerArgs.from_cli_args(Sglang.parsed(argv))
+
+    @staticmethod
+    def parsed(argv):
         import argparse
 
         from sglang.srt.server_args import ServerArgs
 
         parser = argparse.ArgumentParser(prog="sglang")
         ServerArgs.add_cli_args(parser)
-        return ServerArgs.from_cli_args(parser.parse_args(argv))
+        return parser.parse_args(argv)
 
     def facts(self):
         settings = self.settings
@@ -422,14 +433,16 @@ class Sglang:
             **sampling.get("extra", {}),
         }
 
-    def generate(self, requests):
+    def ready(self, requests):
         prompts = [request["prompt"] for request in requests]
         if all("ids" in prompt for prompt in prompts):
             given = {"input_ids": [prompt["ids"] for prompt in prompts]}
         else:
             given = {"prompt": [prompt["text"] for prompt in prompts]}
-        parameters = [self.sampling(request) for request in requests]
-        outputs = self.engine.generate(**given, sampling_params=parameters, **self.call)
+        given["sampling_params"] = [self.sampling(request) for request in requests]
+        return functools.partial(self.engine.generate, **given, **self.call)
+
+    def answers(self, outputs):
         return [self.answer(output, 0, 0) for output in outputs]
 
     async def stream(self, request):
@@ -475,6 +488,58 @@ class Sglang:
         self.engine.shutdown()
 
 
+class SglangRuntime(Sglang):
+    """SGLang's server, started and asked by its own class for that."""
+
+    def __init__(self, order):
+        import sglang
+
+        self.version = sglang.__version__
+        self.streaming = False
+        self.call = order["call"]
+        arguments = {**self.settings_of(order["argv"]), **order["args"]}
+        self.engine = sglang.Runtime(**arguments)
+        self.settings = self.info()
+
+    @staticmethod
+    def settings_of(argv):
+        """What a command line says, as the server's constructor takes it."""
+        if not argv:
+            return {}
+        known = Sglang.server_args(argv)
+        parsed = vars(Sglang.parsed(argv))
+        return {name: value for name, value in parsed.items() if hasattr(known, name)}
+
+    def ready(self, requests):
+        if any("ids" in request["prompt"] for request in requests):
+            raise ValueError("sglang.Runtime takes texts, and no token ids")
+        return super().ready(requests)
+
+    def answers(self, outputs):
+        outputs = json.loads(outputs)
+        if isinstance(outputs, dict):
+            raise RuntimeError(json.dumps(outputs))
+        return super().answers(outputs)
+
+    def info(self):
+        return self.engine.endpoint.get_server_info()
+
+
+class Beams:
+    """What a search found for a prompt, told as other outputs are. Each beam begins with it."""
+
+    def __init__(self, prompt, output):
+        self.prompt_token_ids = prompt["prompt_token_ids"]
+        self.outputs = [Beam(beam, len(self.prompt_token_ids)) for beam in output.sequences]
+
+
+class Beam:
+    def __init__(self, beam, prompt_tokens):
+        self.token_ids = beam.tokens[prompt_tokens:]
+        self.text = beam.text or ""
+        self.finish_reason = beam.finish_reason or "length"
+
+
 class Vllm:
     def __init__(self, order):
         import vllm
@@ -483,6 +548,8 @@ class Vllm:
         self.streaming = order["streaming"]
         self.call = order["call"]
         self.detokenize = self.call.pop("detokenize", True)
+        self.prequeue = self.call.pop("prequeue", False)
+        self.beams = self.call.pop("beam_width", None)
         if self.streaming:
             from vllm.engine.arg_utils import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
@@ -502,9 +569,11 @@ class Vllm:
     def engine_args(of, order):
         if not order["argv"]:
             return of(**order["args"])
+        from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-        parser = of.add_cli_args(FlexibleArgumentParser(prog="vllm"))
+        # vLLM's benchmarks take these flags, whichever engine they start.
+        parser = AsyncEngineArgs.add_cli_args(FlexibleArgumentParser(prog="vllm"))
         given = of.from_cli_args(parser.parse_args(order["argv"]))
         for name, value in order["args"].items():
             setattr(given, name, value)
@@ -521,6 +590,7 @@ class Vllm:
             dig(config, "device_config.device_type", "unknown"),
             dig(config, "model_config.dtype", "unknown"),
             {"continuous batching": "on", **policy},
+            dig(config, "model_config.max_model_len"),
         )
 
     def sampling(self, request, **more):
@@ -543,10 +613,39 @@ class Vllm:
             return {"prompt_token_ids": prompt["ids"]}
         return {"prompt": prompt["text"]}
 
-    def generate(self, requests):
+    def ready(self, requests):
         prompts = [self.prompt(request) for request in requests]
+        if self.beams:
+            return functools.partial(self.search, prompts, requests[0])
         parameters = [self.sampling(request) for request in requests]
-        outputs = self.engine.generate(prompts, parameters, use_tqdm=False, **self.call)
+        if self.prequeue:
+            self.engine.sleep(level=0, mode="abort")
+            return functools.partial(self.queue, prompts, parameters)
+        return functools.partial(
+            self.engine.generate, prompts, parameters, use_tqdm=False, **self.call
+        )
+
+    def queue(self, prompts, parameters):
+        """Lets the engine begin when it has all of them."""
+        try:
+            self.engine.enqueue(prompts, parameters, use_tqdm=False, **self.call)
+        finally:
+            self.engine.wake_up(tags=["scheduling"])
+        return self.engine.wait_for_completion(use_tqdm=False)
+
+    def search(self, prompts, request):
+        """Searches with beams, which are as long for all of them."""
+        from vllm.sampling_params import BeamSearchParams
+
+        parameters = BeamSearchParams(
+            beam_width=self.beams,
+            max_tokens=request["output_tokens"],
+            ignore_eos=request["sampling"]["ignore_eos"],
+        )
+        found = self.engine.beam_search(prompts, parameters)
+        return [Beams(prompt, output) for prompt, output in zip(prompts, found)]
+
+    def answers(self, outputs):
         return [self.answer(output, 0) for output in outputs]
 
     async def stream(self, request):
@@ -596,7 +695,7 @@ class Vllm:
         (self.engine if self.streaming else core).shutdown()
 
 
-ENGINES = {"sglang": Sglang, "vllm": Vllm}
+ENGINES = {"sglang": Sglang, "sglang_runtime": SglangRuntime, "vllm": Vllm}
 
 
 if __name__ == "__main__":

@@ -96,6 +96,58 @@ fn a_worker_says_what_its_engine_is() {
 }
 
 #[test]
+fn texts_that_stay_texts_are_told_by_the_engine() {
+    for engine in [WorkerEngine::SglangRuntime, WorkerEngine::Vllm] {
+        let mut spec = spec(worker(engine, &json!({})), Submission::AtOnce);
+        spec.texts = true;
+        let records = run(&spec, &["abc", "x"]).unwrap();
+        let texts: Vec<_> = records.iter().map(|record| record.text.as_str()).collect();
+        assert_eq!(texts, ["cba", "xxx"], "{engine:?}");
+    }
+}
+
+#[test]
+fn a_runtime_that_refuses_its_requests_says_why() {
+    let refusals = [(true, "this prompt is refused"), (false, "takes texts, and no token ids")];
+    for (texts, why) in refusals {
+        let worker = worker(WorkerEngine::SglangRuntime, &json!({"refuse": 3}));
+        let mut spec = spec(worker, Submission::AtOnce);
+        spec.texts = texts;
+        let records = run(&spec, &["abc"]).unwrap();
+        assert!(failure(&records[0]).1.contains(why), "{:?}", failure(&records[0]));
+    }
+}
+
+#[test]
+fn vllms_ways_of_answering_are_asked_for_by_name() {
+    let counted = |call: Value| {
+        let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+        worker.call = object(call);
+        let mut spec = spec(worker, Submission::AtOnce);
+        spec.sampling.extra = object(json!({"n": 2}));
+        let record = run(&spec, &["abc"]).unwrap().remove(0);
+        (record.usage.unwrap().completion_tokens, record.text)
+    };
+    assert_eq!(counted(json!({"prequeue": true})), (Some(6), "cbacba".to_owned()));
+    assert_eq!(counted(json!({"detokenize": false})), (Some(6), String::new()));
+    let beams = (Some(9), "abccba".repeat(3));
+    assert_eq!(counted(json!({"beam_width": 3})), beams);
+}
+
+#[test]
+fn vllm_says_how_many_tokens_it_takes_and_knows_the_flags_of_both_its_classes() {
+    let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+    worker.args = JsonObject::new();
+    let flags = ["--model=m", "--max-model-len=99", "--enable-log-requests"];
+    worker.argv = flags.map(str::to_owned).to_vec();
+    block_on(async {
+        let spec = spec(worker, Submission::AtOnce);
+        let engine = Engine::start(&spec, MonotonicClock::start()).await.unwrap();
+        assert_eq!(engine.facts().context_tokens, Some(99));
+    });
+}
+
+#[test]
 fn a_profiler_is_told_between_two_batches() {
     for submission in [Submission::AtOnce, Submission::OneByOne] {
         block_on(async {

@@ -4,13 +4,13 @@
 use std::io;
 
 use serde_json::{Value, json};
-use servemark_core::{JsonObject, RequestRecord, RunLog, Stamp};
+use servemark_core::{JsonObject, RunLog};
 use servemark_pyjson::{Text, to_writer};
 
 use super::line::incomplete;
 use super::table::{SglangStyle, fixed};
 use crate::table::Table;
-use crate::{Report, ReportFormat};
+use crate::{Report, ReportFormat, calls};
 
 /// SGLang's "Offline Throughput Benchmark Result".
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,11 +88,11 @@ struct Totals {
 
 impl Totals {
     fn of(report: &Report<'_>) -> Self {
-        let answered = || report.log.measured().filter(|record| record.is_success());
+        let answered = report.log.measured().filter(|record| record.is_success());
         Self {
-            requests: answered().count(),
+            requests: answered.count(),
             failed: report.metrics.requests.failed,
-            seconds: seconds(answered()),
+            seconds: calls::seconds(report.log),
             input: report.metrics.tokens.input,
             output: report.metrics.tokens.output.unwrap_or_default(),
             last: last_generation(report.log),
@@ -102,12 +102,6 @@ impl Totals {
     fn rate(&self, count: u64) -> Option<f64> {
         (self.seconds > 0.0).then(|| count as f64 / self.seconds)
     }
-}
-
-fn seconds<'a>(records: impl Iterator<Item = &'a RequestRecord> + Clone) -> f64 {
-    let first = records.clone().map(RequestRecord::started).min().unwrap_or_default();
-    let last = records.map(|record| record.ended).max().unwrap_or(Stamp::ZERO);
-    last.since(first).as_secs_f64()
 }
 
 fn last_generation(log: &RunLog) -> Option<f64> {

@@ -5,7 +5,7 @@ use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_engine::CandleSpec;
 
 use crate::argparse::LIST;
-use crate::own::RunArgs;
+use crate::own::{RunArgs, WorkerArgs};
 use crate::python;
 
 /// Benchmark an engine without a server: SGLang's command line, and more
@@ -19,7 +19,8 @@ use crate::python;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct OfflineArgs {
-    /// How SGLang is run: engine, which is in one process with its client
+    /// How SGLang is run: engine, which is in one process with its client, or runtime, a server that
+    /// is started and asked over HTTP
     #[arg(long, value_name = "NAME", default_value = "engine")]
     pub(super) backend: String,
     /// The file to which a line about the run is appended
@@ -91,7 +92,7 @@ pub(super) struct OfflineArgs {
     /// Measure without a warm-up
     #[arg(long)]
     pub(super) skip_warmup: bool,
-    /// Keep the program and its engine running: not here, where an engine ends with its run
+    /// Keep the program running when all is done and the engine has ended, until Ctrl-C
     #[arg(long)]
     pub(super) do_not_exit: bool,
     /// Text put at the end of each prompt of sharegpt
@@ -117,9 +118,6 @@ pub(super) struct TargetArgs {
     #[arg(long, value_name = "NAME", default_value = "sglang", hide_default_value = true,
           value_parser = PossibleValuesParser::new(ENGINES))]
     pub(super) engine: String,
-    /// The Python that can import it
-    #[arg(long, value_name = "PATH")]
-    pub(super) python: Option<String>,
     /// The model, as the engine is told it, for candle a folder; --model means the same
     #[arg(long, value_name = "PATH")]
     pub(super) model_path: Option<String>,
@@ -140,12 +138,8 @@ pub(super) struct TargetArgs {
     /// How many may be in flight at once, with --stream
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(super) max_concurrency: Option<i64>,
-    /// For how many seconds the engine may be silent before it counts as hung
-    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = python::float)]
-    pub(super) engine_patience: f64,
-    /// The file that keeps all that the engine prints; by default the run log's name and .engine.log
-    #[arg(long, value_name = "PATH")]
-    pub(super) engine_log: Option<String>,
+    #[command(flatten)]
+    pub(super) worker: WorkerArgs,
     /// What the engine candle makes of the rest.
     #[arg(skip)]
     pub(super) candle: Option<CandleSpec>,

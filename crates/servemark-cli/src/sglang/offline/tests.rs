@@ -59,6 +59,14 @@ fn the_engine_is_given_what_is_not_ours() {
     assert_eq!(worker(&given).python, Path::new("py"));
 }
 
+#[test]
+fn a_runtime_is_given_texts() {
+    let given = read(&["--backend", "runtime", "--model-path", "m", "--tp", "2"]).unwrap();
+    assert_eq!(worker(&given).engine, WorkerEngine::SglangRuntime);
+    assert_eq!(worker(&given).argv, ["--model-path", "m", "--tp", "2"]);
+    assert!(engine(&given).texts);
+}
+
 fn candle(offline: &Offline) -> &CandleSpec {
     let EngineSpec::Candle(spec) = &engine(offline).engine else { panic!("another engine") };
     spec
@@ -112,9 +120,9 @@ fn what_cannot_be_done_is_refused_by_its_name() {
     check(&["--max-running-requests", "0"], "argument --max-running-requests: ");
     check(&["--engine", "candle", "--model-path", "./no/such"], "--model-path must be a folder");
     check(&["--engine", "candle", "--return-logprob"], "--return-logprob has no effect");
-    check(&["--backend", "runtime"], "--backend runtime is not built yet");
+    check(&["--backend", "runtime", "--engine", "vllm", "--model", "m"], "needs --engine sglang");
+    check(&["--backend", "runtime", "--model-path", "m", "--stream"], "without --stream");
     check(&["--backend", "x"], "Please set backend to either");
-    check(&["--do-not-exit"], "--do-not-exit");
     check(&["--profile"], "Please set SGLANG_TORCH_PROFILER_DIR.");
     check(&["--engine", "scripted", "--tp", "2"], "unrecognized arguments: --tp 2");
     check(&["--engine", "scripted", "--python", "py"], "--python has no effect");

@@ -1,71 +1,112 @@
-//! The engine's own arguments, of which a running server has its own.
-
-use clap::Command;
+//! The engine's own arguments.
 
 use crate::error::CliError;
 
-/// Refuses the first of them, by its name.
-pub(super) fn refuse(args: &[String], command: &Command) -> Result<(), CliError> {
-    let is_ours = |name: &str| {
-        let mut flags = command.get_arguments().filter_map(clap::Arg::get_long);
-        flags.any(|flag| flag.starts_with(name.trim_start_matches("--")))
-    };
-    let names = args.iter().filter_map(|arg| arg.split(['=', '.']).next());
-    let mut foreign = names.filter(|name| !name.starts_with("--") || !is_ours(name));
-    match foreign.find_map(of_engine) {
+/// Whether it is one of them, by its whole name.
+pub(super) fn is_flag(name: &str) -> bool {
+    flags().any(|flag| flag == name)
+}
+
+/// Whether it turns one of them off.
+pub(super) fn is_negated(name: &str) -> bool {
+    name.strip_prefix("--no-").is_some_and(|rest| is_flag(&format!("--{rest}")))
+}
+
+/// The arguments with every name in full. Abbreviations may be of the command's flags or of the
+/// engine's: vLLM has one parser for both.
+pub(super) fn spelled_out(args: Vec<String>, command: &[&str]) -> Result<Vec<String>, CliError> {
+    args.into_iter().map(|arg| spell_out(arg, command)).collect()
+}
+
+fn spell_out(arg: String, command: &[&str]) -> Result<String, CliError> {
+    let (name, value) = arg.split_at(arg.find('=').unwrap_or(arg.len()));
+    let is_exact = command.contains(&name) || is_flag(name);
+    if is_exact || name.len() < 3 || !name.starts_with("--") {
+        return Ok(arg);
+    }
+    let all = command.iter().copied().chain(flags().map(|flag| -> &str { flag }));
+    match all.filter(|flag| flag.starts_with(name)).collect::<Vec<_>>().as_slice() {
+        [] => Ok(arg),
+        [flag] => Ok(format!("{flag}{value}")),
+        several => Err(CliError::Ambiguous { given: arg.clone(), matches: several.join(", ") }),
+    }
+}
+
+/// What the arguments say last of the option that has these names.
+pub(super) fn value<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
+    args.iter().enumerate().rev().find_map(|(place, arg)| match arg.split_once('=') {
+        Some((name, value)) => names.contains(&name).then_some(value),
+        None if names.contains(&arg.as_str()) => args.get(place + 1).map(String::as_str),
+        None => None,
+    })
+}
+
+/// Refuses the first of them, by its name: a server has its own.
+pub(super) fn refuse(args: &[String]) -> Result<(), CliError> {
+    let mut names = args.iter().filter_map(|arg| arg.split(['=', '.']).next());
+    match names.find_map(of_engine) {
         None => Ok(()),
         Some(flag) => Err(CliError::setting(flag, WHY)),
     }
 }
 
-/// The argument that a name stands for, which may be short, turned off or abbreviated.
+/// The argument that a name stands for, which may be short or turned off.
 fn of_engine(name: &str) -> Option<&'static str> {
     let positive = name.replacen("--no-", "--", 1);
-    let is_meant = |flag: &&str| *flag == name || *flag == positive;
-    let flags = || ENGINE.split_whitespace();
-    let abbreviated = || flags().find(|flag| positive.len() > 3 && flag.starts_with(&positive));
-    flags().find(is_meant).or_else(abbreviated)
+    ENGINE.split_whitespace().find(|flag| *flag == name || *flag == positive)
+}
+
+/// Their whole names.
+fn flags() -> impl Iterator<Item = &'static str> {
+    ENGINE.split_whitespace().filter(|flag| flag.starts_with("--"))
 }
 
 /// Every option of vLLM 0.33.0's engine, with its short names.
 const ENGINE: &str = include_str!("../../../../../fixtures/vllm/engine_flags.txt");
 
-const WHY: &str = "is an argument of the engine, and over HTTP the engine runs already: give it \
-                   to vllm serve, and leave it out here";
+const WHY: &str = "is an argument of the engine, and a server's engine runs already: give it to \
+                   vllm serve, or name no server here";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(args: &[&str], expected: Option<&str>) {
-        let known = ["model", "num-prompts"].map(|name| clap::Arg::new(name).long(name));
-        let args: Vec<_> = args.iter().copied().map(str::to_owned).collect();
-        let error = refuse(&args, &Command::new("x").args(known)).err();
-        let expected = expected.map(|flag| CliError::setting(leak(flag), WHY));
-        assert_eq!(error, expected, "{args:?}");
+    fn owned(args: &[&str]) -> Vec<String> {
+        args.iter().copied().map(str::to_owned).collect()
     }
 
-    fn leak(flag: &str) -> &'static str {
-        flag.to_owned().leak()
+    #[track_caller]
+    fn check(args: &[&str], expected: Option<&'static str>) {
+        let expected = expected.map(|flag| CliError::setting(flag, WHY));
+        assert_eq!(refuse(&owned(args)).err(), expected, "{args:?}");
     }
 
     #[test]
     fn the_engines_arguments_are_known_by_every_name() {
-        check(
-            &["--num-prompts", "4", "--tensor-parallel-size", "2"],
-            Some("--tensor-parallel-size"),
-        );
+        check(&["4", "--tensor-parallel-size", "2"], Some("--tensor-parallel-size"));
         check(&["--gpu-memory-utilization=0.5"], Some("--gpu-memory-utilization"));
         check(&["-tp", "2"], Some("-tp"));
         check(&["--no-enable-prefix-caching"], Some("--enable-prefix-caching"));
         check(&["--compilation-config.mode", "3"], Some("--compilation-config"));
-        check(&["--tensor-par", "3"], Some("--tensor-parallel-size"));
+        check(&["--such-a-flag", "-1", "word"], None);
     }
 
     #[test]
-    fn what_the_client_has_as_well_is_its_own() {
-        check(&["--model", "tiny", "--num-prom", "3"], None);
-        check(&["--such-a-flag", "-1", "word"], None);
+    fn names_may_be_abbreviated_as_one_parser_takes_them() {
+        let command = ["--num-prompts", "--enable-multimodal-chat"];
+        let spelled = |args: &[&str]| spelled_out(owned(args), &command);
+        let full = spelled(&["--num-prom=3", "--tensor-par", "2", "-tp", "--new-one"]).unwrap();
+        assert_eq!(full, ["--num-prompts=3", "--tensor-parallel-size", "2", "-tp", "--new-one"]);
+        let error = spelled(&["--enable-m"]).unwrap_err().to_string();
+        let both = "--enable-m could match --enable-multimodal-chat, --enable-mamba-cache";
+        assert!(error.contains(both), "{error}");
+    }
+
+    #[test]
+    fn the_last_value_counts() {
+        let args = owned(&["-dp", "2", "--x", "--data-parallel-size=4"]);
+        assert_eq!(value(&args, &["--data-parallel-size", "-dp"]), Some("4"));
+        assert_eq!(value(&args[..3], &["--data-parallel-size", "-dp"]), Some("2"));
+        assert_eq!(value(&args, &["--y"]), None);
     }
 }

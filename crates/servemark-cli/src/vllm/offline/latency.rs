@@ -5,17 +5,20 @@ use std::num::{NonZero, NonZeroUsize};
 
 use clap::{Command, CommandFactory, Parser};
 use serde_json::{Value, json};
+use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
 use servemark_runner::WarmupSpec;
 
-use super::{Line, Offline, Told, plan, sampling, unlogged, with_serve_flags};
+use super::names::{LATENCY, LATENCY_SHARED};
+use super::{Calls, Line, Offline, Told, here, plan, sampling, unlogged, with_serve_flags};
 use crate::Parsed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
+use crate::own::WorkerArgs;
 use crate::python;
 
-/// Benchmark a running server: how long it takes for a batch
+/// Benchmark an engine, or a running server: how long it takes for a batch
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "vllm bench latency",
@@ -46,7 +49,7 @@ pub(super) struct LatencyArgs {
     /// How many batches are measured
     #[arg(long, value_name = "N", default_value = "30", value_parser = python::int)]
     num_iters: i64,
-    /// Let the server's profiler run while one more batch is sent, and tell no times
+    /// Let the profiler run while one more batch is sent, and tell no times
     #[arg(long)]
     profile: bool,
     /// The file of the result
@@ -55,16 +58,20 @@ pub(super) struct LatencyArgs {
     /// Make no texts of the outputs: not over HTTP
     #[arg(long)]
     disable_detokenize: bool,
+    #[command(flatten)]
+    worker: WorkerArgs,
 }
 
-/// Reads the command line of `vllm bench latency`, without the program's name.
+/// Reads the command line of `vllm bench latency`, without the program's name. `python` is the
+/// interpreter that it named.
 pub(crate) fn parse(
+    python: Option<&str>,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Offline, UsageError> {
-    let line = Line::<LatencyArgs>::read(PROGRAM, &PEER, command(), args, environment)?;
+    let line = Line::<LatencyArgs>::read(PROGRAM, &LATENCY, command(), args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
-    let batches = line.args.batches().map_err(refuse)?;
+    let batches = line.args.batches(line.asks_server()).map_err(refuse)?;
     let mut words = line.words(line.args.meant());
     words.extend(line.args.profile.then(|| "--profile".to_owned()));
     let mut run = plan(PROGRAM, words, environment)?;
@@ -72,18 +79,23 @@ pub(crate) fn parse(
     warm_up.plan.control.profile = None;
     batches.fill(&mut run, batches.measured);
     batches.fill(&mut warm_up, batches.warm_up);
-    run.warnings = [line.warnings, run.warnings].concat();
-    Ok(Offline {
+    run.warnings = [line.warnings.clone(), run.warnings].concat();
+    let offline = Offline {
         warm_up: (batches.warm_up > 0).then(|| unlogged(warm_up)),
         run,
         told: if line.args.profile { Told::Nothing } else { Told::Latency(batches.size()) },
-        output_json: line.args.output_json.map(Into::into),
-    })
+        output_json: line.args.output_json.as_ref().map(Into::into),
+        stays: false,
+    };
+    if line.asks_server() {
+        return Ok(offline);
+    }
+    here(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
 }
 
 /// The whole command.
 pub(super) fn command() -> Command {
-    with_serve_flags(LatencyArgs::command(), PROGRAM, &SHARED)
+    with_serve_flags(LatencyArgs::command(), PROGRAM, &LATENCY_SHARED)
 }
 
 /// What is sent, and how often.
@@ -94,8 +106,19 @@ struct Batches {
 }
 
 impl LatencyArgs {
-    fn batches(&self) -> Result<Batches, CliError> {
-        if self.disable_detokenize {
+    /// How the engine is called. Every batch is the same, so that its cache would answer.
+    fn calls(&self, line: &Line<Self>) -> Calls {
+        let mut call = JsonObject::new();
+        call.insert("detokenize".to_owned(), json!(!self.disable_detokenize));
+        if self.use_beam_search {
+            call.insert("beam_width".to_owned(), json!(self.n));
+        }
+        let argv = ["--no-enable-prefix-caching".to_owned()].into_iter().chain(line.argv());
+        Calls { argv: argv.collect(), call, n: self.n, streams: false }
+    }
+
+    fn batches(&self, asks_server: bool) -> Result<Batches, CliError> {
+        if self.disable_detokenize && asks_server {
             let why = "needs an engine of one's own: a server answers in text; leave it out";
             return Err(CliError::setting("--disable-detokenize", why));
         }
@@ -143,21 +166,3 @@ impl Batches {
 }
 
 const PROGRAM: &str = "vllm bench latency";
-
-/// The flags of vLLM 0.33.0's `bench latency` in their order, without the engine's.
-pub(super) const PEER: [&str; 11] = [
-    "--help",
-    "--input-len",
-    "--output-len",
-    "--batch-size",
-    "--n",
-    "--use-beam-search",
-    "--num-iters-warmup",
-    "--num-iters",
-    "--profile",
-    "--output-json",
-    "--disable-detokenize",
-];
-
-/// The engine's arguments that say which model is asked.
-const SHARED: [&str; 2] = ["--model", "--served-model-name"];

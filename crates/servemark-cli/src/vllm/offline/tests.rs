@@ -1,8 +1,10 @@
 //! The mirrors of both commands' flags, and what becomes of their command lines.
 
+use std::ffi::OsString;
+
 use serde_json::{Value, json};
 
-use super::{Offline, latency, throughput};
+use super::{Offline, latency, names, throughput};
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::mirror::{Mirror, recorded};
@@ -14,8 +16,8 @@ fn mirrors() -> [Mirror; 2] {
         Mirror { command, peer, exclusive: &[], flags }
     };
     [
-        mirror("throughput", throughput::command(), &throughput::PEER[..]),
-        mirror("latency", latency::command(), &latency::PEER[..]),
+        mirror("throughput", throughput::command(), &names::THROUGHPUT[..]),
+        mirror("latency", latency::command(), &names::LATENCY[..]),
     ]
 }
 
@@ -56,13 +58,12 @@ fn expected(flag: &Value) -> Value {
     }
 }
 
-fn run(
-    parse: fn(Vec<std::ffi::OsString>, &Environment) -> Result<Offline, UsageError>,
-    line: &str,
-) -> Result<Offline, String> {
+type Parse = fn(Option<&str>, Vec<OsString>, &Environment) -> Result<Offline, UsageError>;
+
+fn run(parse: Parse, line: &str) -> Result<Offline, String> {
     let args = line.split_whitespace().map(Into::into).collect();
     let refused = |error: UsageError| error.cause().map_or(error.to_string(), ToString::to_string);
-    parse(args, &Environment::default()).map_err(refused)
+    parse(None, args, &Environment::default()).map_err(refused)
 }
 
 fn throughput_of(line: &str) -> Result<Offline, String> {
@@ -80,14 +81,96 @@ fn refuses(found: Result<Offline, String>, words: &str) {
 }
 
 #[test]
-fn what_needs_an_engine_of_ones_own_is_refused_by_name() {
-    refuses(throughput_of("--tensor-parallel-size 2"), "--tensor-parallel-size is an argument of");
-    refuses(latency_of("--seed 2"), "--seed is an argument of the engine");
-    for flag in ["--prequeue-requests", "--disable-detokenize", "--lora-path x"] {
-        refuses(throughput_of(flag), flag.split(' ').next().unwrap());
+fn what_needs_an_engine_of_ones_own_is_refused_of_a_server() {
+    let asked = |line: &str| throughput_of(&format!("--host h {line}"));
+    refuses(asked("--tensor-parallel-size 2"), "--tensor-parallel-size is an argument of");
+    refuses(asked("--max-model-len 2"), "--max-model-len is an argument of");
+    refuses(latency_of("--port 1 --seed 2"), "--seed is an argument of the engine");
+    for flag in ["--prequeue-requests", "--disable-detokenize", "--lora-path x", "--python p"] {
+        refuses(asked(flag), flag.split(' ').next().unwrap());
     }
-    refuses(throughput_of("--backend mii"), "--backend says how the server is asked");
-    refuses(latency_of("--disable-detokenize"), "--disable-detokenize needs an engine");
+    refuses(asked("--backend mii"), "--backend says how the server is asked");
+    refuses(latency_of("--simulate --disable-detokenize"), "--disable-detokenize needs an engine");
+}
+
+#[cfg(feature = "engine")]
+mod of_an_engine {
+    use servemark_engine::{EngineRunSpec, EngineSpec, Submission, WorkerSpec};
+    use servemark_plan::ServerSpec;
+    use servemark_tokenizer::TokenizerSpec;
+
+    use super::*;
+
+    fn engine(offline: &Offline) -> (&EngineRunSpec, &WorkerSpec) {
+        let ServerSpec::Engine(spec) = &offline.run.plan.server else { panic!("no engine") };
+        let EngineSpec::Worker(worker) = &spec.engine else { panic!("no worker") };
+        (spec, worker)
+    }
+
+    #[test]
+    fn it_is_given_what_is_not_the_commands() {
+        let line = "--num-prom 3 -tp 2 --model m --enforce-eager --seed 4 --max-model-len 64 \
+                    --tokenizer=t --random-input-len 5 --compilation-config.mode 3 --dty float32";
+        let throughput = throughput_of(line).unwrap();
+        let (spec, worker) = engine(&throughput);
+        let expected = "--model=m --seed=4 --tokenizer=t -tp 2 --enforce-eager --max-model-len 64 \
+                        --dtype float32 --compilation-config {\"mode\":3}";
+        assert_eq!(worker.argv.join(" "), expected);
+        assert_eq!(worker.python.to_str(), Some("python3"));
+        assert_eq!(json!(worker.call), json!({"detokenize": true, "prequeue": false}));
+        assert_eq!((spec.submission, spec.texts), (Submission::AtOnce, true));
+        let sampling = json!({
+            "temperature": 1.0, "ignore_eos": true, "extra": {"n": 1, "top_p": 1.0}
+        });
+        assert_eq!(json!(spec.sampling), sampling);
+        let plan = &throughput.run.plan;
+        assert_eq!((plan.workload.requests, plan.workload.seed), (3, 4));
+        assert_eq!(plan.model.tokenizer.as_ref().map(TokenizerSpec::source), Some("t"));
+    }
+
+    #[test]
+    fn how_it_is_called_is_told_to_its_worker() {
+        let line = "--async-engine --disable-detokenize --n 2 --num-warmups 3 --python py";
+        let throughput = throughput_of(line).unwrap();
+        let (spec, worker) = engine(&throughput);
+        assert_eq!(spec.submission, Submission::OneByOne);
+        assert_eq!(worker.call["detokenize"], false);
+        assert_eq!(spec.sampling.extra["n"], 2);
+        assert_eq!(worker.python.to_str(), Some("py"));
+        assert_eq!(worker.argv, ["--model=Qwen/Qwen3-0.6B"]);
+        let warm_up = &throughput.warm_up.as_ref().unwrap().plan;
+        assert!(!warm_up.server.is_server());
+        assert_eq!((warm_up.workload.requests, warm_up.workload.seed), (3, 1));
+        let queued = throughput_of("--prequeue-requests").unwrap();
+        assert_eq!(engine(&queued).1.call["prequeue"], true);
+    }
+
+    #[test]
+    fn its_cache_is_off_for_latencies_unless_it_is_asked_for() {
+        let latency = latency_of("--enable-prefix-caching --use-beam-search --n 3").unwrap();
+        let (spec, worker) = engine(&latency);
+        let argv = ["--no-enable-prefix-caching", "--model=Qwen/Qwen3-0.6B"];
+        assert_eq!(worker.argv[..2], argv);
+        assert_eq!(worker.argv[2], "--enable-prefix-caching");
+        assert_eq!(worker.call["beam_width"], 3);
+        assert_eq!(spec.submission, Submission::AtOnce);
+    }
+
+    #[test]
+    fn what_is_not_built_or_is_about_a_server_is_refused_by_name() {
+        refuses(throughput_of("--backend hf --hf-max-batch-size 2"), "--backend hf is not built");
+        refuses(throughput_of("--backend mii"), "--backend mii is not built");
+        refuses(
+            throughput_of("--backend vllm-chat"),
+            "--backend vllm-chat without a server is not",
+        );
+        refuses(throughput_of("--lora-path x"), "--lora-path is not built");
+        refuses(throughput_of("--enable-lora"), "LoRA path must be provided when enable_lora");
+        refuses(throughput_of("-dp 2"), "Data parallel is only supported with external launcher");
+        refuses(throughput_of("--shards 2"), "--shards has no effect where no server is named");
+        refuses(latency_of("--insecure"), "--insecure has no effect where no server is named");
+        refuses(latency_of("--engine-patience 0"), "--engine-patience must be more than 0");
+    }
 }
 
 #[test]
@@ -106,7 +189,7 @@ fn rules_are_the_peers_word_for_word() {
 #[test]
 fn everything_is_sent_at_once_and_no_answer_is_streamed() {
     let Offline { run, warm_up, .. } =
-        throughput_of("--n 2 --num-warmups 3 --seed 7 --model m").unwrap();
+        throughput_of("--host h --n 2 --num-warmups 3 --seed 7 --model m").unwrap();
     let warm_up = warm_up.unwrap();
     let body = run.plan.wire.common();
     assert!(!body.stream && body.ignore_eos && run.plan.load.arrivals.is_burst());
@@ -119,7 +202,7 @@ fn everything_is_sent_at_once_and_no_answer_is_streamed() {
 #[test]
 fn short_lengths_count_where_the_long_ones_are_not_given() {
     let lengths = |line: &str| {
-        let plan = throughput_of(line).unwrap().run.plan;
+        let plan = throughput_of(&format!("--host h {line}")).unwrap().run.plan;
         let lengths = &json!(plan.workload.dataset)["lengths"];
         [&lengths["input_tokens"], &lengths["output_tokens"]].map(|tokens| tokens.as_u64().unwrap())
     };
@@ -129,7 +212,8 @@ fn short_lengths_count_where_the_long_ones_are_not_given() {
 
 #[test]
 fn without_a_file_random_prompts_are_sent() {
-    let name = |line: &str| throughput_of(line).unwrap().run.plan.workload.dataset.name().as_str();
+    let asked = |line: &str| throughput_of(&format!("--host h {line}"));
+    let name = |line: &str| asked(line).unwrap().run.plan.workload.dataset.name().as_str();
     assert_eq!([name(""), name("--dataset-name random-rerank")], ["random", "random"]);
     assert_eq!(name("--dataset-path x.json"), "sharegpt");
     refuses(throughput_of("--dataset-name prefix_repetition"), "--prefix-repetition-prefix-len");
@@ -137,7 +221,7 @@ fn without_a_file_random_prompts_are_sent() {
 
 #[test]
 fn batches_go_one_after_the_other() {
-    let Offline { run, warm_up, .. } = latency_of("--batch-size 3 --num-iters 4").unwrap();
+    let Offline { run, warm_up, .. } = latency_of("--host h --batch-size 3 --num-iters 4").unwrap();
     let warm_up = warm_up.unwrap();
     assert_eq!([run.plan.workload.requests, warm_up.plan.workload.requests], [12, 30]);
     assert_eq!(run.plan.load.max_concurrency.map(usize::from), Some(3));
@@ -147,7 +231,8 @@ fn batches_go_one_after_the_other() {
 
 #[test]
 fn a_profile_is_of_one_batch() {
-    let Offline { run, warm_up, .. } = latency_of("--profile --num-iters-warmup 0").unwrap();
+    let Offline { run, warm_up, .. } =
+        latency_of("--host h --profile --num-iters-warmup 0").unwrap();
     assert!(warm_up.is_none() && run.plan.control.profile.is_some());
     assert_eq!(run.plan.workload.requests, 8);
 }

@@ -5,15 +5,19 @@ use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, Resettable};
 use clap::{Arg, Command, CommandFactory, Parser};
+use serde_json::json;
+use servemark_core::JsonObject;
 
-use super::{Line, Offline, Told, plan, sampling, unlogged, with_serve_flags};
+use super::names::{THROUGHPUT, THROUGHPUT_SHARED, THROUGHPUT_UNSET};
+use super::{Calls, Line, Offline, Told, engine, here, plan, sampling, unlogged, with_serve_flags};
 use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
+use crate::own::WorkerArgs;
 use crate::python;
 
-/// Benchmark a running server: how much it gets through when everything is sent at once
+/// Benchmark an engine, or a running server: how much it gets through when it has everything at once
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "vllm bench throughput",
@@ -24,7 +28,7 @@ use crate::python;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ThroughputArgs {
-    /// How it is asked: text completions, or chat
+    /// What is measured: vllm, which over HTTP means text completions; or vllm-chat, over HTTP
     #[arg(long, value_name = "NAME", default_value = "vllm",
           value_parser = PossibleValuesParser::new(["vllm", "hf", "mii", "vllm-chat"]))]
     backend: String,
@@ -56,7 +60,7 @@ pub(super) struct ThroughputArgs {
     /// The file of the result
     #[arg(long, value_name = "PATH")]
     output_json: Option<String>,
-    /// Ask the asynchronous engine: no effect, a server has no other
+    /// Call the asynchronous engine; a server has no other
     #[arg(long)]
     async_engine: bool,
     /// Let the engine begin when everything is queued: not over HTTP
@@ -72,43 +76,59 @@ pub(super) struct ThroughputArgs {
     #[arg(long, value_name = "HOW", default_value = "random",
           value_parser = PossibleValuesParser::new(["random", "round-robin"]))]
     lora_assignment: String,
+    #[command(flatten)]
+    worker: WorkerArgs,
 }
 
-/// Reads the command line of `vllm bench throughput`, without the program's name.
+/// Reads the command line of `vllm bench throughput`, without the program's name. `python` is the
+/// interpreter that it named.
 pub(crate) fn parse(
+    python: Option<&str>,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Offline, UsageError> {
-    let line = Line::<ThroughputArgs>::read(PROGRAM, &PEER, command(), args, environment)?;
+    let line = Line::<ThroughputArgs>::read(PROGRAM, &THROUGHPUT, command(), args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
-    line.args.check().map_err(refuse)?;
-    let meant = line.args.meant(&line.given).map_err(refuse)?;
+    line.args.check(&line).map_err(refuse)?;
+    let meant = line.args.meant(&line).map_err(refuse)?;
     let words = line.words(meant);
     let mut run = plan(PROGRAM, words.clone(), environment)?;
     let warm_up = line.args.warm_up(words, run.plan.workload.seed).map_err(refuse)?;
     let warm_up = warm_up.map(|words| plan(PROGRAM, words, environment)).transpose()?;
-    run.warnings = [line.warnings, line.args.warnings(&line.given), run.warnings].concat();
-    Ok(Offline {
+    run.warnings = [line.warnings.clone(), line.args.warnings(&line), run.warnings].concat();
+    let offline = Offline {
         warm_up: warm_up.map(unlogged),
         run,
         told: Told::Throughput,
-        output_json: line.args.output_json.map(Into::into),
-    })
+        output_json: line.args.output_json.as_ref().map(Into::into),
+        stays: false,
+    };
+    if line.asks_server() {
+        return Ok(offline);
+    }
+    here(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
 }
 
 /// The whole command.
 pub(super) fn command() -> Command {
     let without_default = |arg: Arg| {
-        let is_unset = arg.get_long().is_some_and(|name| UNSET.contains(&name));
+        let is_unset = arg.get_long().is_some_and(|name| THROUGHPUT_UNSET.contains(&name));
         if is_unset { arg.default_value(Resettable::Reset) } else { arg }
     };
-    with_serve_flags(ThroughputArgs::command(), PROGRAM, &SHARED).mut_args(without_default)
+    with_serve_flags(ThroughputArgs::command(), PROGRAM, &THROUGHPUT_SHARED)
+        .mut_args(without_default)
 }
 
 impl ThroughputArgs {
-    /// vLLM's rules in its words, and then what only an engine of one's own can do.
-    fn check(&self) -> Result<(), CliError> {
+    /// vLLM's rules in its words, and then what cannot be done.
+    fn check(&self, line: &Line<Self>) -> Result<(), CliError> {
+        self.check_rules(line)?;
+        if line.asks_server() { self.check_server() } else { self.check_engine() }
+    }
+
+    fn check_rules(&self, line: &Line<Self>) -> Result<(), CliError> {
         let is_vllms = ["vllm", "vllm-chat"].contains(&self.backend.as_str());
+        let leftovers = &line.given.reading.leftovers;
         let rules = [
             (
                 self.prequeue_requests && !is_vllms,
@@ -126,10 +146,19 @@ impl ThroughputArgs {
                 self.backend != "hf" && self.hf_max_batch_size.is_some(),
                 "HF max batch size is only for HF backend.",
             ),
+            (
+                self.lora_path.is_none() && leftovers.iter().any(|arg| arg == "--enable-lora"),
+                "LoRA path must be provided when enable_lora is True",
+            ),
+            (engine::value(leftovers, &REPLICAS).is_some_and(|n| n != "1"), ONE_REPLICA),
         ];
-        if let Some((_, rule)) = rules.into_iter().find(|(is_broken, _)| *is_broken) {
-            return Err(CliError::Together(rule));
-        }
+        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
+        broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
+    }
+
+    /// What needs an engine of one's own.
+    fn check_server(&self) -> Result<(), CliError> {
+        let is_vllms = ["vllm", "vllm-chat"].contains(&self.backend.as_str());
         let within = [
             (!is_vllms, "--backend", NOT_THIS_BACKEND),
             (self.prequeue_requests, "--prequeue-requests", NOT_QUEUED),
@@ -142,10 +171,36 @@ impl ThroughputArgs {
         }
     }
 
+    /// What is not built of engines.
+    fn check_engine(&self) -> Result<(), CliError> {
+        match self.backend.as_str() {
+            "vllm" => {}
+            "vllm-chat" => return Err(CliError::not_built("--backend vllm-chat without a server")),
+            other => return Err(CliError::not_built(format!("--backend {other}"))),
+        }
+        if self.lora_path.is_some() {
+            return Err(CliError::not_built("--lora-path"));
+        }
+        Ok(())
+    }
+
+    /// How the engine is called.
+    fn calls(&self, line: &Line<Self>) -> Calls {
+        let mut call = JsonObject::new();
+        call.insert("detokenize".to_owned(), json!(!self.disable_detokenize));
+        call.insert("prequeue".to_owned(), json!(self.prequeue_requests));
+        Calls { argv: line.argv(), call, n: self.n, streams: self.async_engine }
+    }
+
     /// What the command means beyond the flags that `bench serve` has as well.
-    fn meant(&self, given: &Given) -> Result<Vec<String>, CliError> {
+    fn meant(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
+        let given = &line.given;
         let dataset = self.dataset(given);
-        let backend = if self.backend == "vllm-chat" { "openai-chat" } else { "openai" };
+        let backend = match self.backend.as_str() {
+            "vllm-chat" => "openai-chat",
+            _ if line.asks_server() => "openai",
+            _ => "vllm",
+        };
         at_least::<u32>("--n", 1, self.n)?;
         let mut words = vec![
             format!("--backend={backend}"),
@@ -195,10 +250,14 @@ impl ThroughputArgs {
         Ok((requests > 0).then(|| run.into_iter().chain(other).collect()))
     }
 
-    fn warnings(&self, given: &Given) -> Vec<String> {
+    fn warnings(&self, line: &Line<Self>) -> Vec<String> {
+        let (given, asks_server) = (&line.given, line.asks_server());
         let says = [
             (self.dataset(given) != self.dataset_name && given.is("--dataset-name"), NO_PATH),
-            (self.async_engine, "--async-engine has no effect: a server's engine is one"),
+            (
+                self.async_engine && asks_server,
+                "--async-engine has no effect: a server's engine is one",
+            ),
             (self.hf_enable_torch_compile, "--hf-enable-torch-compile has no effect here"),
             (given.is("--lora-assignment"), "--lora-assignment has no effect without --lora-path"),
         ];
@@ -235,15 +294,11 @@ const PREFIX: [&str; 4] = [
     "--prefix-repetition-output-len",
 ];
 
-/// Flags that have a default in `bench serve` and none here.
-const UNSET: [&str; 5] = [
-    "custom-output-len",
-    "prefix-repetition-num-prefixes",
-    "prefix-repetition-output-len",
-    "prefix-repetition-prefix-len",
-    "prefix-repetition-suffix-len",
-];
-
+/// How many copies of a model there are.
+const REPLICAS: [&str; 2] = ["--data-parallel-size", "-dp"];
+const ONE_REPLICA: &str = "Data parallel is only supported with external launcher mode with \
+                           synchronous engine in offline benchmark, please use benchmark serving \
+                           instead";
 const NO_PATH: &str = "When dataset path is not set, it will default to random dataset";
 const NOT_THIS_BACKEND: &str = "says how the server is asked, and here that is vllm (text \
                                 completions) or vllm-chat; the others run a model in vLLM's own \
@@ -255,84 +310,3 @@ const NOT_WITHOUT_TEXT: &str = "needs an engine of one's own: a server answers i
 const NOT_LOADED: &str = "names an adapter that the engine loads, and over HTTP the engine runs \
                           already: give it to vllm serve with --lora-modules, and measure it with \
                           vllm bench serve --lora-modules";
-
-/// The flags of vLLM 0.33.0's `bench throughput` in their order, without the engine's.
-pub(super) const PEER: [&str; 41] = [
-    "--help",
-    "--backend",
-    "--dataset-name",
-    "--dataset-path",
-    "--no-oversample",
-    "--enable-multimodal-chat",
-    "--custom-output-len",
-    "--input-len",
-    "--output-len",
-    "--n",
-    "--num-prompts",
-    "--num-warmups",
-    "--hf-max-batch-size",
-    "--hf-enable-torch-compile",
-    "--output-json",
-    "--async-engine",
-    "--prequeue-requests",
-    "--disable-detokenize",
-    "--lora-path",
-    "--lora-assignment",
-    "--prefix-len",
-    "--hf-subset",
-    "--hf-split",
-    "--hf-name",
-    "--profile",
-    "--prefix-repetition-prefix-len",
-    "--prefix-repetition-suffix-len",
-    "--prefix-repetition-num-prefixes",
-    "--prefix-repetition-output-len",
-    "--random-input-len",
-    "--random-output-len",
-    "--random-range-ratio",
-    "--random-prefix-len",
-    "--random-batch-size",
-    "--no-reranker",
-    "--random-mm-base-items-per-request",
-    "--random-mm-num-mm-items-range-ratio",
-    "--random-mm-limit-mm-per-prompt",
-    "--random-mm-bucket-config",
-    "--asr-min-audio-len-sec",
-    "--asr-max-audio-len-sec",
-];
-
-/// Those that `bench serve` has under the same name with the same meaning, and the engine's
-/// arguments that say who is asked and with which tokenizer prompts are made.
-const SHARED: [&str; 31] = [
-    "--asr-max-audio-len-sec",
-    "--asr-min-audio-len-sec",
-    "--custom-output-len",
-    "--dataset-path",
-    "--enable-multimodal-chat",
-    "--hf-name",
-    "--hf-split",
-    "--hf-subset",
-    "--model",
-    "--no-oversample",
-    "--no-reranker",
-    "--num-prompts",
-    "--prefix-repetition-num-prefixes",
-    "--prefix-repetition-output-len",
-    "--prefix-repetition-prefix-len",
-    "--prefix-repetition-suffix-len",
-    "--profile",
-    "--random-batch-size",
-    "--random-input-len",
-    "--random-mm-base-items-per-request",
-    "--random-mm-bucket-config",
-    "--random-mm-limit-mm-per-prompt",
-    "--random-mm-num-mm-items-range-ratio",
-    "--random-output-len",
-    "--random-prefix-len",
-    "--random-range-ratio",
-    "--seed",
-    "--served-model-name",
-    "--tokenizer",
-    "--tokenizer-mode",
-    "--trust-remote-code",
-];

@@ -12,7 +12,7 @@ use crate::{Environment, Invocation};
 
 fn invoked(line: &str) -> Result<Invocation, String> {
     let args = ["bench", "serve"].into_iter().chain(line.split_whitespace());
-    let invocation = command(args.map(Into::into), &Environment::default());
+    let invocation = command(None, args.map(Into::into), &Environment::default());
     invocation.map_err(|error| error.cause().map_or(error.to_string(), ToString::to_string))
 }
 
