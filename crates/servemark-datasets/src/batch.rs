@@ -200,11 +200,13 @@ mod tests {
     use crate::{PromptForm, RandomSpec, RangeRatio, Source};
 
     fn random(size: u32, length: u32) -> BatchSpec {
-        let mut random = RandomSpec::default();
-        random.source = Source::Vocabulary;
-        random.form = PromptForm::TokenIds;
-        random.input_tokens = length;
-        random.range_ratio = RangeRatio::FIXED;
+        let random = RandomSpec {
+            source: Source::Vocabulary,
+            form: PromptForm::TokenIds,
+            input_tokens: length,
+            range_ratio: RangeRatio::FIXED,
+            ..RandomSpec::default()
+        };
         BatchSpec::new(NonZero::new(size).unwrap(), DatasetSpec::Random(random), 3)
     }
 

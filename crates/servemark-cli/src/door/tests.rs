@@ -74,10 +74,7 @@ fn a_refusal_names_the_program_it_is_about() {
 fn what_is_not_built_is_named() {
     refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope eval", "evalscope eval is not built yet");
-    refuses(
-        "python -m sglang.bench_one_batch_server --batch-size 1",
-        "python -m sglang.bench_one_batch_server is not built yet",
-    );
+    refuses("rerun old.runlog.jsonl", "rerun is not built yet");
 }
 
 #[test]

@@ -173,14 +173,17 @@ fn the_report_is_the_peers() {
         let mut results: Vec<_> = batches.map(|(body, events)| run.result(body, events)).collect();
         if report.profiles {
             let link = Some("$TRACES".to_owned());
-            results.iter_mut().for_each(|result| result.asked.profile_link.clone_from(&link));
+            for result in &mut results {
+                result.asked.profile_link.clone_from(&link);
+            }
         }
         let ours = format!("{}\n", report.text(&results));
         let theirs = run.text("stdout");
         // The name of the traces' folder is another in the recording, and so is its width.
-        let (ours, theirs) = match report.profiles {
-            true => (narrowed(&ours), narrowed(theirs)),
-            false => (ours, theirs.to_owned()),
+        let (ours, theirs) = if report.profiles {
+            (narrowed(&ours), narrowed(theirs))
+        } else {
+            (ours, theirs.to_owned())
         };
         assert!(theirs.ends_with(&ours), "{}:\n{ours}\n{theirs}", run.text("name"));
         compared += 1;

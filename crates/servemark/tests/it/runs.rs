@@ -140,7 +140,7 @@ fn a_warm_up_that_fails_stops_the_run() {
     let error = run(&plan(BackendName::Vllm, &["status:404/1"])).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::TooManyFailed);
     let text = error.to_string();
-    assert!(text.contains("404") && text.contains("--backend"), "{text}");
+    assert!(text.contains("404") && text.contains("by a chat backend"), "{text}");
 }
 
 #[test]
