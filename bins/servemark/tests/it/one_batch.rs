@@ -124,7 +124,7 @@ fn a_batch_is_measured_told_and_kept() {
     assert_eq!(indices, [0, 1, 2]);
     assert!(requests.iter().all(|one| one["sent"] == requests[0]["sent"]));
     let scored = servemark(&folder, &["score", "batch.runlog.jsonl", "--layout", "native"]);
-    assert!(text(&scored.stdout).contains("3 of 3"), "{}", text(&scored.stderr));
+    assert!(text(&scored.stdout).contains("  ok                3\n"), "{}", text(&scored.stderr));
 }
 
 #[test]
