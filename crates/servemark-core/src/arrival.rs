@@ -42,7 +42,8 @@ impl From<Stamp> for Arrival {
 }
 
 /// By whose clock arrivals are known, from the weakest to the best. Closed: bytes are stamped by
-/// the program or by the kernel, and the kernel's stamp is theirs or a later one's.
+/// the program or by the kernel, whose stamp is theirs or a later one's, and what comes without
+/// bytes by the engine that made it.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
@@ -56,6 +57,9 @@ pub enum ArrivalClock {
     KernelBound,
     /// The kernel's, of the read in which the bytes came.
     Kernel,
+    /// That of the thread or the process that drives an engine without a server, read beside the
+    /// engine's calls: no socket and no client is between.
+    Engine,
 }
 
 impl ArrivalClock {
@@ -65,6 +69,7 @@ impl ArrivalClock {
             Self::User => "user",
             Self::KernelBound => "kernel_bound",
             Self::Kernel => "kernel",
+            Self::Engine => "engine",
         }
     }
 }
@@ -93,6 +98,7 @@ mod tests {
     fn the_weakest_clock_comes_first() {
         assert!(ArrivalClock::User < ArrivalClock::KernelBound);
         assert!(ArrivalClock::KernelBound < ArrivalClock::Kernel);
+        assert!(ArrivalClock::Kernel < ArrivalClock::Engine);
         let json = serde_json::to_string(&ArrivalClock::KernelBound).unwrap();
         assert_eq!(json, format!("\"{}\"", ArrivalClock::KernelBound.name()));
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use servemark_core::{
-    Arrival, Clock, Delta, ErrorKind, Finish, Prompt, Recorder, RequestError, Sample, Sink,
-    SpecialTokens, Stamp, Tokenizer, TokenizerError, Transport,
+    Arrival, ArrivalClock, Clock, Delta, ErrorKind, Finish, Prompt, Recorder, RequestError, Sample,
+    Sink, SpecialTokens, Stamp, Tokenizer, TokenizerError, Transport,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -213,6 +213,7 @@ struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     fn new(recorder: &'a mut Recorder, tokenizer: Option<&'a dyn Tokenizer>) -> Self {
+        recorder.arrival_clock(ArrivalClock::Engine);
         Self { recorder, tokenizer, tokens: Detokenizer::default() }
     }
 

@@ -49,11 +49,14 @@ pub struct Audit {
     pub reasons: Vec<Finding>,
     /// What could not be checked.
     pub unchecked: Vec<String>,
+    /// What there is nothing to check of, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inapplicable: Vec<String>,
     /// How arrivals were read.
     pub reading: Reading,
     /// How requests were sent.
     pub sending: Sending,
-    /// What the kernel knew of the connections.
+    /// What the kernel knew of the connections; nothing where there were none.
     pub network: Network,
     /// How busy the client was; absent of a run that was killed.
     pub machine: Option<Machine>,
@@ -68,6 +71,7 @@ impl Audit {
             verdict: Verdict::Clean,
             reasons: Vec::new(),
             unchecked: Vec::new(),
+            inapplicable: unchecked::inapplicable(log),
             reading: Reading::of(log.measured()),
             sending: Sending::of(log),
             network: Network::of(log.measured()),
@@ -75,7 +79,7 @@ impl Audit {
             littles_law: LittlesLaw::of(log),
         };
         audit.reasons = verdict::findings(&audit);
-        audit.unchecked = unchecked::unchecked(&audit);
+        audit.unchecked = unchecked::unchecked(&audit, log);
         let worst = audit.reasons.iter().map(|finding| finding.verdict).max();
         audit.verdict = worst.unwrap_or(audit.verdict);
         audit

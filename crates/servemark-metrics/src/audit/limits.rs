@@ -38,6 +38,10 @@ pub(super) const BEHIND_US: f64 = 10_000.0;
 /// A thread that ran, or wanted to, for so much of the time had none to wait for the server in.
 pub(super) const BUSY: f64 = 0.95;
 
+/// What the client takes of a machine's cores an engine on them may have wanted; below this it is in
+/// the second digit of what is reported.
+pub(super) const CROWD: f64 = 0.05;
+
 /// A thread that waited for its run log this long did not read meanwhile.
 pub(super) const LOG_WAIT: f64 = 0.01;
 

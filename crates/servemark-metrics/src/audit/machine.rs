@@ -14,6 +14,8 @@ pub struct Machine {
     pub shards: Vec<ShardLoad>,
     /// What the hypervisor took of this machine's cores; absent where the system does not say.
     pub steal_share: Option<f64>,
+    /// What the threads took of this machine's cores, all together.
+    pub cores_share: f64,
     /// For how much of their time the threads waited for the writer of the run log.
     pub log_wait_share: f64,
 }
@@ -47,6 +49,7 @@ impl Machine {
         Some(Self {
             wall_s: wall / 1e9,
             steal_share: cost.steal_ns.map(|steal| steal as f64 / (wall * cores)),
+            cores_share: cost.cpu_ns as f64 / (wall * cores),
             log_wait_share: cost.log_wait_ns as f64 / (wall * shards.len() as f64),
             shards,
         })

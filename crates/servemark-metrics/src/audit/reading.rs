@@ -31,7 +31,7 @@ pub struct Reading {
     pub p99_itl_by_user_clock_us: Option<f64>,
     /// Pieces of output.
     pub pieces: u64,
-    /// Reads that brought some.
+    /// Reads that brought some; of an engine without a server, steps that did.
     pub reads: u64,
     /// Pieces that came with a later one of their stream in one read. They have its stamp, so
     /// neither clock knows when they arrived.
@@ -168,10 +168,8 @@ impl Reader {
         let (mut reads, mut lain, mut last) = (0, 0, None);
         for DeltaRow { at, lag_us, .. } in record.deltas.rows() {
             let is_shared = last.replace(at) == Some(at);
-            let was_prompt =
-                record.arrival_clock != ArrivalClock::User && lag_us < limits::PROMPT_US;
             reads += u64::from(!is_shared);
-            lain += u64::from(is_shared && !was_prompt);
+            lain += u64::from(is_shared && may_have_lain(record.arrival_clock, lag_us));
         }
         let pieces = record.deltas.len() as u64;
         self.pieces += pieces;
@@ -208,6 +206,15 @@ impl Shared {
         self.by_client += by_client.unwrap_or_default();
         self.unknown += if by_client.is_none() { lain } else { 0 };
         self.elsewhere += shared - by_client.unwrap_or(lain);
+    }
+}
+
+/// Whether what was seen so late may have lain unread next to what came before it.
+fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
+    match clock {
+        ArrivalClock::User => true,
+        ArrivalClock::KernelBound | ArrivalClock::Kernel => lag_us >= limits::PROMPT_US,
+        ArrivalClock::Engine => false,
     }
 }
 

@@ -63,7 +63,9 @@ impl Sending {
         let instants = |of: fn(&Departure) -> Stamp| departures.iter().map(of);
         let planned_us = span_us(instants(Departure::let_through));
         let behind_us = span_us(instants(|departure| departure.sent)) - planned_us;
-        let own = own_instants(&departures);
+        let offered_per_s = rate(instants(|departure| departure.due));
+        let own =
+            if is_by_batches(log, offered_per_s) { Vec::new() } else { own_instants(&departures) };
         let is_late = |departure: &&&Departure| departure.own_lag_us() > late_from_us;
         let blocked = || departures.iter().filter(|departure| departure.is_blocked);
         Self {
@@ -73,7 +75,7 @@ impl Sending {
             late_from_us,
             judged: own.len() as u64,
             late: own.iter().filter(is_late).count() as u64,
-            offered_per_s: rate(instants(|departure| departure.due)),
+            offered_per_s,
             let_through_per_s: rate(instants(Departure::let_through)),
             achieved_per_s: rate(instants(|departure| departure.sent)),
             behind_us,
@@ -128,6 +130,12 @@ impl Departure {
     fn own_lag_us(&self) -> f64 {
         micros(self.let_through(), self.sent) as f64 - self.connect_us
     }
+}
+
+/// Whether requests went to an engine without a server as it was done with others. It is handed a
+/// batch when all of it is there and made ready, and no time counts from before.
+fn is_by_batches(log: &RunLog, offered_per_s: Option<f64>) -> bool {
+    log.header().engine.is_some() && offered_per_s.is_none()
 }
 
 /// Those that were let through at an instant at which nobody else was.

@@ -1,14 +1,31 @@
-//! What could not be checked: a fact that is absent speaks for nobody.
+//! What could not be checked: a fact that is absent speaks for nobody. And what there is nothing to
+//! check of.
+
+use servemark_core::RunLog;
 
 use super::{Audit, limits};
 
 /// What could not be checked, and why.
-pub(super) fn unchecked(audit: &Audit) -> Vec<String> {
-    [lag, sends, rate, network, cpu, run_delay, steal, little]
-        .into_iter()
-        .filter_map(|check| check(audit))
-        .collect()
+pub(super) fn unchecked(audit: &Audit, log: &RunLog) -> Vec<String> {
+    let of_connections: Option<Check> = log.header().engine.is_none().then_some(network);
+    let before: [Check; 3] = [lag, sends, rate];
+    let after: [Check; 4] = [cpu, run_delay, steal, little];
+    let checks = before.into_iter().chain(of_connections).chain(after);
+    checks.filter_map(|check| check(audit)).collect()
 }
+
+/// What an engine without a server gives no occasion for.
+pub(super) fn inapplicable(log: &RunLog) -> Vec<String> {
+    let reasons = [
+        "the client's lag, and pieces that lay unread: the engine stamps its own answers",
+        "the network: there is no connection",
+    ];
+    let reasons = log.header().engine.is_some().then_some(reasons);
+    reasons.into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// What speaks of a fact that is absent.
+type Check = fn(&Audit) -> Option<String>;
 
 fn lag(audit: &Audit) -> Option<String> {
     let (unknown, all) = (audit.reading.answered_by_user_clock, audit.reading.answered);

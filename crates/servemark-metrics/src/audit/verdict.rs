@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use servemark_core::ArrivalClock;
 
 use super::machine::{Machine, ShardLoad};
 use super::reading::{Reading, Yardstick};
@@ -62,7 +63,8 @@ pub(super) fn findings(audit: &Audit) -> Vec<Finding> {
         reasons.map(|reason| Finding { verdict, reason }).collect()
     };
     let mut findings = of(Verdict::ClientLimited, &[behind, late, busy, log_wait]);
-    findings.extend(of(Verdict::Suspect, &[fruitless, shared, user_clock, bound, steal, little]));
+    let doubts: [Rule; 7] = [fruitless, shared, user_clock, bound, crowd, steal, little];
+    findings.extend(of(Verdict::Suspect, &doubts));
     findings.extend(of(Verdict::Corrected, &[lagging]));
     if findings.is_empty() {
         findings.extend(of(Verdict::Clean, &[prompt]));
@@ -157,11 +159,27 @@ fn is_bound(audit: &Audit) -> bool {
     audit.reading.answered_by_kernel_bound > 0
 }
 
+/// An engine without a server is on this machine, and works for as long as it can.
+fn crowd(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref().filter(|_| is_stamped_by_engine(audit))?.cores_share;
+    (share >= limits::CROWD).then(|| {
+        format!(
+            "the client took {} of this machine's cores, which the engine is on",
+            percent(share)
+        )
+    })
+}
+
+fn is_stamped_by_engine(audit: &Audit) -> bool {
+    audit.reading.arrival_clock == Some(ArrivalClock::Engine)
+}
+
 fn steal(audit: &Audit) -> Option<String> {
     let share = audit.machine.as_ref()?.steal_share?;
+    let whose = if is_stamped_by_engine(audit) { "the engine's" } else { "its kernel's stamps" };
     (share >= limits::STEAL).then(|| {
         let share = percent(share);
-        format!("the hypervisor took {share} of the machine's time, its kernel's stamps included")
+        format!("the hypervisor took {share} of the machine's time, {whose} included")
     })
 }
 
@@ -175,7 +193,8 @@ fn little(audit: &Audit) -> Option<String> {
 }
 
 fn lagging(audit: &Audit) -> Option<String> {
-    let (share, lag) = Lag::of(&audit.reading).filter(|_| !is_bound(audit))?.in_words();
+    let is_stamped_exactly = !is_bound(audit) && !is_stamped_by_engine(audit);
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_stamped_exactly)?.in_words();
     // The stamp of pieces that lay unread is that of the last: the first lay longer.
     let cure = match shared(audit) {
         None => ", and the kernel's stamps took it out",
@@ -185,6 +204,11 @@ fn lagging(audit: &Audit) -> Option<String> {
 }
 
 fn prompt(audit: &Audit) -> Option<String> {
+    if is_stamped_by_engine(audit) {
+        return Some(
+            "the engine stamps its own answers, so the client is in no latency".to_owned(),
+        );
+    }
     let (_, lag) = Lag::of(&audit.reading)?.in_words();
     Some(if is_bound(audit) { lag + BOUND } else { lag })
 }

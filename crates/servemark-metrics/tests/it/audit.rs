@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use servemark_core::{
-    Arrival, ArrivalClock, ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase,
-    Recorder, RequestError, RequestRecord, RunFacts, RunLog, Sample, ShardCost, Sink, SocketFacts,
-    Stamp,
+    Arrival, ArrivalClock, ClientCost, Connection, Delta, EngineFacts, ErrorKind, Finish, Footer,
+    Header, Phase, Recorder, RequestError, RequestRecord, RunFacts, RunLog, Sample, ShardCost,
+    Sink, SocketFacts, Stamp,
 };
 use servemark_metrics::{Audit, Verdict, Yardstick};
 
+mod engine;
 mod machine;
 mod reading;
 mod sending;
@@ -88,6 +89,7 @@ impl Request {
 struct Run {
     requests: Vec<Request>,
     facts: RunFacts,
+    engine: Option<EngineFacts>,
     cost: Option<ClientCost>,
 }
 
@@ -98,7 +100,8 @@ impl Run {
         let mut cost = ClientCost::new(2_000_000_000, 10_000_000_000);
         cost.steal_ns = Some(0);
         cost.shards = vec![shard(20, 1), shard(10, 1)];
-        Self { requests: (0..1_000).map(Request::number).collect(), facts, cost: Some(cost) }
+        let requests = (0..1_000).map(Request::number).collect();
+        Self { requests, facts, engine: None, cost: Some(cost) }
     }
 
     /// The same with every request changed.
@@ -126,6 +129,7 @@ impl Run {
         footer.client.clone_from(&self.cost);
         let mut header = Header::new(0, self.facts.clone(), serde_json::Value::Null);
         header.host.cores = 4;
+        header.engine.clone_from(&self.engine);
         Audit::of(&RunLog::new(header, records, Some(footer)))
     }
 

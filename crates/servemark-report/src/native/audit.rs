@@ -15,6 +15,9 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
     if !audit.unchecked.is_empty() {
         paragraph(table, "not checked", &audit.unchecked.join("; "));
     }
+    if !audit.inapplicable.is_empty() {
+        paragraph(table, "does not apply", &audit.inapplicable.join("; "));
+    }
     reading(table, &audit.reading);
     sending(table, &audit.sending);
     network(table, &audit.network);
@@ -41,7 +44,8 @@ fn reading(table: &mut Table, reading: &Reading) {
         table.row("p99 gap", format!("{itl}; by the client's own clock {by_user}"));
     }
     if reading.reads > 0 {
-        table.row("pieces per read", pieces_per_read(reading));
+        let (label, pieces) = pieces(reading);
+        table.row(label, pieces);
     }
 }
 
@@ -51,6 +55,15 @@ fn arrival_clock(clock: Option<ArrivalClock>) -> &'static str {
         Some(ArrivalClock::User) => "the client's clock: its own lag is in every latency",
         Some(ArrivalClock::KernelBound) => "the kernel's stamps, an upper bound on HTTP/2",
         Some(ArrivalClock::Kernel) => "the kernel's stamps",
+        Some(ArrivalClock::Engine) => "the engine's stamps",
+    }
+}
+
+/// Nothing lies unread where nothing is read from a socket.
+fn pieces(reading: &Reading) -> (&'static str, String) {
+    match reading.arrival_clock {
+        Some(ArrivalClock::Engine) => ("pieces per step", number(reading.pieces_per_read())),
+        _ => ("pieces per read", pieces_per_read(reading)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use serde::Serialize;
-use servemark_core::{HostFacts, RunFacts};
+use servemark_core::{EngineFacts, HostFacts, RunFacts};
 use servemark_metrics::{Audit, Metrics};
 
 use crate::{Report, ReportFormat};
@@ -21,6 +21,7 @@ impl ReportFormat for NativeJson {
             clock_started_unix_ns: header.clock_started_unix_ns,
             host: &header.host,
             run: &header.facts,
+            engine: header.engine.as_ref(),
             audit: report.audit,
             metrics: report.metrics,
         };
@@ -35,6 +36,8 @@ struct Document<'a> {
     clock_started_unix_ns: u64,
     host: &'a HostFacts,
     run: &'a RunFacts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'a EngineFacts>,
     audit: &'a Audit,
     metrics: &'a Metrics,
 }

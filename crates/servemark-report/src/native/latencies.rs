@@ -2,15 +2,17 @@
 
 use std::cmp::Ordering;
 
+use servemark_core::Header;
 use servemark_metrics::{Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
 use crate::table::Table;
 
-pub(super) fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
+pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
     let of_tokens = [("TTFT", &service.ttft), ("TPOT", &service.tpot), ("ITL", &service.itl)];
     // Answers that came whole have no first token and none between others.
+    let generates = header.facts.generates();
     let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
     let mut from_sent = if has_tokens { of_tokens.to_vec() } else { Vec::new() };
     from_sent.push(("E2E", &service.e2el));
@@ -19,8 +21,10 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
     grid(table, "Service times, from sent (ms)", &from_sent);
     grid(table, "Response times, from due (ms)", &from_due);
     let waits = &metrics.waits;
-    let own =
-        [("queue wait", &waits.queue), ("send lag", &waits.send_lag), ("connect", &waits.connect)];
+    let mut own = vec![("queue wait", &waits.queue), ("send lag", &waits.send_lag)];
+    if header.engine.is_none() {
+        own.push(("connect", &waits.connect));
+    }
     grid(table, "The client's part (ms)", &own);
 }
 

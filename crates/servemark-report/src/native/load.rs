@@ -1,11 +1,13 @@
 //! The load as it was offered, and how much of it was good or steady.
 
+use servemark_core::EngineFacts;
 use servemark_metrics::{Goodput, Metrics, Rates, SteadyState};
 
 use super::style::{number, unit};
 use crate::table::Table;
 
-pub(super) fn load(table: &mut Table, metrics: &Metrics) {
+/// An engine without a server has no connections.
+pub(super) fn load(table: &mut Table, metrics: &Metrics, engine: Option<&EngineFacts>) {
     let Rates { asked_per_s, scheduled_per_s, sent_per_s, .. } = metrics.rates;
     let concurrency = &metrics.concurrency;
     table.section("Load as offered");
@@ -14,7 +16,9 @@ pub(super) fn load(table: &mut Table, metrics: &Metrics) {
     table.row("sent", unit(sent_per_s, "/s"));
     table.row("in flight, mean", number(concurrency.mean));
     table.row("in flight, peak", concurrency.peak);
-    table.row("connections", connections(metrics));
+    if engine.is_none() {
+        table.row("connections", connections(metrics));
+    }
 }
 
 fn connections(metrics: &Metrics) -> String {

@@ -1,5 +1,6 @@
 //! What came out: throughput, tokens and who counted them.
 
+use servemark_core::Header;
 use servemark_metrics::{AcceptLength, Metrics, TokenTotals};
 
 use super::style::{absent, unit};
@@ -21,20 +22,39 @@ pub(super) fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) 
     table.row("fullest second", format!("{} output tokens", rates.peak_output_tokens_per_s));
 }
 
-pub(super) fn tokens(table: &mut Table, tokens: &TokenTotals, generates: bool) {
+pub(super) fn tokens(table: &mut Table, metrics: &Metrics, header: &Header) {
+    let (tokens, by) = (&metrics.tokens, Counter::of(header));
     let count = |count: Option<u64>| count.map_or_else(absent, |count| count.to_string());
     table.section("Tokens");
     table.row("input", input(tokens));
+    if header.engine.is_some() {
+        table.row("  by the engine", count(metrics.items.server_tokens));
+    }
     if tokens.cached.is_some() {
         table.row("  from a cache", count(tokens.cached));
     }
-    if !generates {
+    if !header.facts.generates() {
         return;
     }
     table.row("output", count(tokens.output));
-    table.row("  counted by", sources(tokens));
+    table.row("  counted by", sources(tokens, &by));
     table.row("  retokenized", count(tokens.output_retokenized));
-    table.row("  pieces by", pieces(tokens));
+    table.row("  pieces by", pieces(tokens, &by));
+}
+
+/// Who counts tokens where our tokenizer does not, in words.
+struct Counter {
+    answers: &'static str,
+    pieces: &'static str,
+}
+
+impl Counter {
+    fn of(header: &Header) -> Self {
+        match header.engine {
+            Some(_) => Self { answers: "the engine", pieces: "the engine" },
+            None => Self { answers: "the server's usage", pieces: "the stream's own counts" },
+        }
+    }
 }
 
 /// The run's own, else what the server has seen since it was started.
@@ -56,21 +76,21 @@ fn input(tokens: &TokenTotals) -> String {
     }
 }
 
-fn sources(tokens: &TokenTotals) -> String {
+fn sources(tokens: &TokenTotals, counter: &Counter) -> String {
     let by = tokens.sources;
     listed(&[
-        ("the server's usage", by.usage),
+        (counter.answers, by.usage),
         ("our tokenizer", by.retokenized),
-        ("the stream's own counts", by.deltas),
+        (counter.pieces, by.deltas),
         ("the length asked for", by.requested),
         ("nobody", by.unknown),
     ])
 }
 
-fn pieces(tokens: &TokenTotals) -> String {
+fn pieces(tokens: &TokenTotals, counter: &Counter) -> String {
     let by = tokens.events;
     listed(&[
-        ("the stream's own counts", by.wire),
+        (counter.pieces, by.wire),
         ("our tokenizer", by.retokenized),
         ("nobody, taken as one token each", by.assumed_one),
     ])

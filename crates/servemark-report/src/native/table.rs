@@ -24,24 +24,25 @@ pub struct NativeTable;
 impl ReportFormat for NativeTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let metrics = report.metrics;
-        let generates = report.log.header().facts.generates();
+        let header = report.log.header();
+        let (generates, engine) = (header.facts.generates(), header.engine.as_ref());
         let mut table = Table::default();
         table.title("Servemark report");
         incomplete(&mut table, metrics);
         run(&mut table, report);
-        if let Some(engine) = &report.log.header().engine {
+        if let Some(engine) = engine {
             self::engine(&mut table, engine, report.log.footer());
         }
         outcome(&mut table, metrics, report.audit.verdict);
         throughput(&mut table, metrics, generates);
-        tokens(&mut table, &metrics.tokens, generates);
+        tokens(&mut table, metrics, header);
         accept_length(&mut table, metrics.accept_length);
         server_work(&mut table, &metrics.server_work);
-        latencies(&mut table, metrics, generates);
+        latencies(&mut table, metrics, header);
         if let Some(sessions) = &metrics.sessions {
             self::sessions(&mut table, sessions);
         }
-        load(&mut table, metrics);
+        load(&mut table, metrics, engine);
         audit(&mut table, report.audit);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);

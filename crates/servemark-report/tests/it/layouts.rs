@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use servemark_core::{
-    Arrival, ArrivalClock, ClientCost, Connection, Delta, ErrorKind, Finish, Footer, Header, Phase,
-    Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, ShardCost, Sink,
-    SocketFacts, Stamp, Truth, Usage,
+    Arrival, ArrivalClock, ClientCost, Connection, Delta, EngineFacts, ErrorKind, Finish, Footer,
+    Header, Phase, Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample,
+    ShardCost, Sink, SocketFacts, Stamp, Truth, Usage,
 };
 use servemark_metrics::{Audit, BeyondBudget, MetricPolicy, Metrics, SampleBudget, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
@@ -144,6 +144,19 @@ fn starved() -> RunLog {
     cost.shards = vec![shard; 2];
     footer.client = Some(cost);
     RunLog::new(header(facts()), (0..12).map(answer).map(starve).collect(), Some(footer))
+}
+
+/// Twelve answers of an engine without a server, which stamped and counted them itself.
+fn of_an_engine() -> RunLog {
+    let stamp = |mut record: RequestRecord| {
+        record.arrival_clock = ArrivalClock::Engine;
+        record.connection = None;
+        record
+    };
+    let mut header = header(facts());
+    header.facts.api_path.clear();
+    header.engine = Some(EngineFacts::new("candle", "0.9.1"));
+    RunLog::new(header, (0..12).map(answer).map(stamp).collect(), Some(footer()))
 }
 
 /// The lines of a table from one that begins so to the end of its section.
@@ -512,5 +525,51 @@ fn our_table_tells_of_turns() {
       turn 1                  1        0    40.00   40.0 %
       turn 2                  1        0    40.00   40.0 %
       turn 3                  1        1        -        -
+    ");
+}
+
+#[test]
+fn our_table_tells_of_an_engine_what_it_did_itself() {
+    let table = native(&of_an_engine());
+    insta::assert_snapshot!(section(&table, "Tokens"), @r"
+    Tokens
+      input             480 (360 text, 120 images)
+        by the engine   480
+        from a cache    192
+      output            48
+        counted by      the engine (12)
+        retokenized     40
+        pieces by       our tokenizer (40), nobody, taken as one token each (8)
+    ");
+    insta::assert_snapshot!(section(&table, "The client's part"), @r"
+    The client's part (ms)
+                        samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
+      queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
+      send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
+      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+    ");
+    insta::assert_snapshot!(section(&table, "Load as offered"), @r"
+    Load as offered
+      asked for         10.00 /s
+      scheduled         10.00 /s
+      sent              10.00 /s
+      in flight, mean   0.380
+      in flight, peak   1
+    ");
+    insta::assert_snapshot!(section(&table, "Client audit"), @r"
+    Client audit
+      verdict           clean
+                        the engine stamps its own answers, so the client is in no latency
+      not checked       waits for a core: the system does not say; steal: the system does not say
+      does not apply    the client's lag, and pieces that lay unread: the engine stamps its own answers;
+                        the network: there is no connection
+      arrivals by       the engine's stamps
+      p99 gap           5.00 ms; by the client's own clock 5.00 ms
+      pieces per step   1.00
+      late sends        0.0 % of 12 by more than 1.00 ms
+      blocked by gate   0 of 12; let through 10.00 /s
+      client CPU        1.3 % of one core
+      kept from it      0.0 % waiting for the run log
+      Little's law      0.366 in flight; throughput x latency is 0.357 (-2.6 %)
     ");
 }
