@@ -27,6 +27,16 @@ pub enum EngineError {
         /// What it says.
         reason: String,
     },
+    /// It is not installed where it was looked for.
+    #[error(
+        "the engine {name} could not be loaded: {reason}; name a Python that has it (--python PATH)"
+    )]
+    Absent {
+        /// Which.
+        name: String,
+        /// What it says.
+        reason: String,
+    },
     /// This program was built without it.
     #[error(
         "this program was built without the engine {feature}; `bench-offline` has it, and so has \

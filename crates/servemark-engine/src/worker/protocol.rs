@@ -189,13 +189,21 @@ impl Listener {
     fn refused(&self, why: String) {
         match taken(&self.expected.told) {
             Some(told) => drop(told.send(Err(why))),
-            None => self.not_loaded(EngineError::Load { name: self.name.to_owned(), reason: why }),
+            None => self.not_loaded(unloaded(self.name, why)),
         }
     }
 
     fn not_loaded(&self, error: EngineError) {
         tell(&self.expected.loaded, Err(error));
     }
+}
+
+fn unloaded(name: &str, reason: String) -> EngineError {
+    let name = name.to_owned();
+    if reason.starts_with("ModuleNotFoundError") {
+        return EngineError::Absent { name, reason };
+    }
+    EngineError::Load { name, reason }
 }
 
 fn expect<T>(slot: &Mutex<Option<oneshot::Sender<T>>>) -> oneshot::Receiver<T> {

@@ -220,7 +220,8 @@ fn an_engine_that_does_not_load_says_why() {
     let mut absent = worker(WorkerEngine::Sglang, &json!({}));
     absent.environment.clear();
     let error = run(&spec(absent, Submission::AtOnce), &["a"]).unwrap_err();
-    assert!(error.to_string().ends_with("No module named 'sglang'"), "{error}");
+    let said = "No module named 'sglang'; name a Python that has it (--python PATH)";
+    assert!(error.to_string().ends_with(said), "{error}");
 
     let mut bad_flag = worker(WorkerEngine::Sglang, &json!({}));
     bad_flag.argv = vec!["--no-such-flag".to_owned()];
