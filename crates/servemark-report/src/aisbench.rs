@@ -15,7 +15,7 @@ mod rps;
 mod speculation;
 mod table;
 
-pub use details::{AisbenchDetails, AisbenchFailed};
+pub use details::{AisbenchDetails, AisbenchFailed, AisbenchInputs};
 pub use failures::AisbenchFailures;
 pub use files::{AisbenchCsv, AisbenchJson};
 pub use life::AisbenchTimeline;

@@ -32,9 +32,9 @@ mod vllm;
 mod vllm_extras;
 
 pub use aisbench::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
-    AisbenchPart, AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson, AisbenchTable,
-    AisbenchTimeline, PrefillRow, RateTarget,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchInputs, AisbenchJson,
+    AisbenchOptions, AisbenchPart, AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson,
+    AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget,
 };
 pub use comparison::{Side, comparison_json, figure_in, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;

@@ -31,7 +31,9 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);
     }
-    screen::complain(&format!("Results of all tasks: {}", tasks.folder.display()));
+    if !tasks.tasks.iter().all(|task| task.parsed.plan_only) {
+        screen::complain(&format!("Results of all tasks: {}", tasks.folder.display()));
+    }
     Ok(worst)
 }
 
@@ -89,7 +91,7 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     let scores = Scores::of(log, &plan.scoring);
     serve::show(&scores)?;
     if let Some(files) = &plan.output.aisbench {
-        scores.save_aisbench(files).context("cannot write the results")?;
+        scores.save_aisbench(files, None).context("cannot write the results")?;
     }
     Ok(scores.exit_code())
 }

@@ -8,7 +8,7 @@ use servemark::core::{RunLogError, RunLogReader};
 use servemark::metrics::Standing;
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
-    CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
+    CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, Sent,
     SweepRunError, VllmSaved, dry_run, execute, stop_on_ctrl_c,
 };
 use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
@@ -122,7 +122,7 @@ pub(crate) fn keep(
     scores: &Scores<'_>,
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
-    append(scores, output)?;
+    append(scores, output, run.sent.as_ref())?;
     say_verdict(scores);
     say_objectives(scores);
     if let Some(error) = &run.run_log_error {
@@ -148,7 +148,7 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
     let scores = Scores::of(&log, &scoring);
     show(&scores)?;
-    append(&scores, &output)?;
+    append(&scores, &output, None)?;
     say_verdict(&scores);
     say_objectives(&scores);
     if let Some(other) = scores.other_verdict() {
@@ -185,7 +185,7 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
+fn append(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> anyhow::Result<()> {
     if let Some(path) = &output.result_file {
         let appended = scores.append_result(output.details, path);
         appended.with_context(|| cannot_append("the result", path))?;
@@ -194,7 +194,7 @@ fn append(scores: &Scores<'_>, output: &OutputSpec) -> anyhow::Result<()> {
         say_saved(&scores.save_vllm(files).context("cannot write the result")?);
     }
     if let Some(files) = &output.aisbench {
-        let saved = scores.save_aisbench(files).context("cannot write AISBench's files")?;
+        let saved = scores.save_aisbench(files, sent).context("cannot write AISBench's files")?;
         let folder = saved.folder.display();
         screen::print(&format!("Performance Result files located in {folder}.\n"));
     }

@@ -4,16 +4,16 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use servemark_core::RunLog;
+use servemark_core::{RequestRecord, RunLog};
 use servemark_metrics::{NoStage, RequestScore, Stage};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout};
 use servemark_report::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchJson, AisbenchPart, AisbenchRps,
-    AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report, ReportFormat,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchInputs, AisbenchJson, AisbenchPart,
+    AisbenchRps, AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report, ReportFormat,
 };
 use servemark_schedule::{ArrivalSpec, Growth};
 
-use crate::Scores;
+use crate::{Scores, Sent};
 
 /// Where the files are, and what there is none of.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -40,8 +40,13 @@ pub struct AisbenchSaved {
 }
 
 impl Scores<'_> {
-    /// Writes the files that AISBench would leave behind. Those of a run before are replaced.
-    pub fn save_aisbench(&self, files: &AisbenchFiles) -> io::Result<AisbenchSaved> {
+    /// Writes the files that AISBench would leave behind. Those of a run before are replaced. The
+    /// details have what requests asked if somebody says what was sent.
+    pub fn save_aisbench(
+        &self,
+        files: &AisbenchFiles,
+        sent: Option<&Sent>,
+    ) -> io::Result<AisbenchSaved> {
         let options = || self.scoring.aisbench.clone();
         let facts = &self.log.header().facts;
         let performances = files.folder.join("performances");
@@ -71,11 +76,14 @@ impl Scores<'_> {
         if scores.iter().any(|score| score.success) {
             saved.plot = Some(save(&AisbenchTimeline, "_plot.html")?);
         }
+        let bodies = sent.map(|sent| sent.bodies(self.log));
+        let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
+        let inputs = AisbenchInputs::in_bodies(&body);
         for part in AisbenchPart::all(&options(), facts) {
-            let details = AisbenchDetails::of(&part);
+            let details = AisbenchDetails::of(&part, inputs);
             saved.details.push(save_as(&part.name, &details, "_details.jsonl")?);
             if part.has_failed(self.log) {
-                let failed = AisbenchFailed::of(&part);
+                let failed = AisbenchFailed::of(&part, inputs);
                 saved.failed.push(save_as(&part.name, &failed, "_failed.jsonl")?);
             }
         }

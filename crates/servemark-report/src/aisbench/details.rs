@@ -1,9 +1,10 @@
 //! Every request, a line each.
 
+use std::fmt;
 use std::io;
 
 use serde_json::{Value, json};
-use servemark_core::{DeltaKind, RequestRecord};
+use servemark_core::{DeltaKind, JsonObject, RequestRecord};
 use servemark_metrics::RequestScore;
 use servemark_pyjson::{Text, round, to_writer};
 
@@ -13,42 +14,91 @@ use crate::{Report, ReportFormat};
 /// Every request with its times, in seconds since the run's clock started: when it was sent, then
 /// every event of its answer. AISBench keeps the times in a database beside it.
 #[derive(Clone, Debug)]
-pub struct AisbenchDetails {
-    part: AisbenchPart,
+pub struct AisbenchDetails<'a> {
+    part: &'a AisbenchPart,
+    inputs: AisbenchInputs<'a>,
 }
 
 /// The requests that failed, and why.
 #[derive(Clone, Debug)]
-pub struct AisbenchFailed {
-    part: AisbenchPart,
+pub struct AisbenchFailed<'a> {
+    part: &'a AisbenchPart,
+    inputs: AisbenchInputs<'a>,
 }
 
-impl AisbenchDetails {
+/// Who knows what requests asked. No run log does.
+#[derive(Clone, Copy)]
+pub struct AisbenchInputs<'a> {
+    body: &'a dyn Fn(&RequestRecord) -> Option<Vec<u8>>,
+}
+
+impl<'a> AisbenchInputs<'a> {
+    /// Nobody.
+    pub const UNKNOWN: AisbenchInputs<'static> = AisbenchInputs { body: &|_| None };
+
+    /// Somebody who has the body that was sent.
+    pub fn in_bodies(body: &'a dyn Fn(&RequestRecord) -> Option<Vec<u8>>) -> Self {
+        Self { body }
+    }
+
+    /// The messages or the text of a request.
+    fn of(self, record: &RequestRecord) -> Option<Value> {
+        let body = (self.body)(record)?;
+        let mut body: JsonObject = serde_json::from_slice(&body).ok()?;
+        PROMPTS.iter().find_map(|name| body.remove(*name))
+    }
+}
+
+impl fmt::Debug for AisbenchInputs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AisbenchInputs").finish_non_exhaustive()
+    }
+}
+
+impl<'a> AisbenchDetails<'a> {
     /// The details of a part of a run.
-    pub fn of(part: &AisbenchPart) -> Self {
-        Self { part: part.clone() }
+    pub fn of(part: &'a AisbenchPart, inputs: AisbenchInputs<'a>) -> Self {
+        Self { part, inputs }
+    }
+
+    fn request(&self, id: usize, record: &RequestRecord, score: &RequestScore<'_>) -> Value {
+        json!({
+            "data_abbr": self.part.name,
+            "id": id,
+            "success": record.is_success(),
+            "error_info": error(record),
+            "time_points": time_points(score),
+            "input_tokens": score.prompt_tokens,
+            "output_tokens": score.output_token_count(),
+            "extra_perf_data": {},
+            "extra_details_data": {},
+            "input": self.inputs.of(record),
+            "uuid": record.index.to_string(),
+            "turn_id": record.turn,
+            "prediction": prediction(record),
+        })
     }
 }
 
-impl AisbenchFailed {
+impl<'a> AisbenchFailed<'a> {
     /// The failures of a part of a run.
-    pub fn of(part: &AisbenchPart) -> Self {
-        Self { part: part.clone() }
+    pub fn of(part: &'a AisbenchPart, inputs: AisbenchInputs<'a>) -> Self {
+        Self { part, inputs }
     }
 }
 
-impl ReportFormat for AisbenchDetails {
+impl ReportFormat for AisbenchDetails<'_> {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let scores = report.scores();
         let mut requests = report.log.measured().zip(scores.iter());
         requests.try_for_each(|(record, score)| match self.part.place(record) {
-            Some(id) => line(&request(&self.part.name, id, record, score), out),
+            Some(id) => line(&self.request(id, record, score), out),
             None => Ok(()),
         })
     }
 }
 
-impl ReportFormat for AisbenchFailed {
+impl ReportFormat for AisbenchFailed<'_> {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let failed = report.log.measured().filter(|record| !record.is_success());
         let mut failed = failed.filter_map(|record| Some((self.part.place(record)?, record)));
@@ -56,31 +106,12 @@ impl ReportFormat for AisbenchFailed {
             let entry = json!({
                 "data_abbr": self.part.name,
                 "id": id,
-                "input": null,
+                "input": self.inputs.of(record),
                 "error_info": error(record),
             });
             line(&entry, out)
         })
     }
-}
-
-/// A prompt is in no run log, and so in no line.
-fn request(dataset: &str, id: usize, record: &RequestRecord, score: &RequestScore<'_>) -> Value {
-    json!({
-        "data_abbr": dataset,
-        "id": id,
-        "success": record.is_success(),
-        "error_info": error(record),
-        "time_points": time_points(score),
-        "input_tokens": score.prompt_tokens,
-        "output_tokens": score.output_token_count(),
-        "extra_perf_data": {},
-        "extra_details_data": {},
-        "input": null,
-        "uuid": record.index.to_string(),
-        "turn_id": record.turn,
-        "prediction": prediction(record),
-    })
 }
 
 /// When it was sent and when each event came; of an answer that came whole, when it ended.
@@ -128,3 +159,6 @@ fn line(entry: &Value, out: &mut dyn io::Write) -> io::Result<()> {
     to_writer(entry, Text::Unicode, &mut *out)?;
     writeln!(out)
 }
+
+/// Where AISBench's classes of models have what they ask.
+const PROMPTS: [&str; 4] = ["messages", "prompt", "inputs", "text_input"];

@@ -1,12 +1,12 @@
 //! AISBench's tables and files, byte for byte.
 
 use serde_json::{Value, json};
-use servemark_core::{DataPart, RunFacts};
+use servemark_core::{DataPart, RequestRecord, RunFacts};
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchJson, AisbenchOptions,
-    AisbenchPart, AisbenchRps, AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget, Report,
-    ReportFormat,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchFailures, AisbenchInputs, AisbenchJson,
+    AisbenchOptions, AisbenchPart, AisbenchRps, AisbenchTable, AisbenchTimeline, PrefillRow,
+    RateTarget, Report, ReportFormat,
 };
 
 use crate::aisbench_golden::{Golden, Left};
@@ -100,18 +100,39 @@ fn details_have_the_time_points_of_every_request() {
     let goldens = Golden::all();
     let [pictures, failed] = ["pictures", "all_failed"]
         .map(|name| goldens.iter().find(|golden| golden.name == name).unwrap());
-    let lines = scored(pictures, &AisbenchDetails::of(&part(pictures)));
+    let lines = scored(pictures, &AisbenchDetails::of(&part(pictures), AisbenchInputs::UNKNOWN));
     assert_eq!(
         lines.lines().next().unwrap(),
         r#"{"data_abbr": "synthetic", "id": 0, "success": true, "error_info": "", "time_points": [1.0, 1.2, 1.231234567, 1.26111111], "input_tokens": 0, "output_tokens": 3, "extra_perf_data": {}, "extra_details_data": {}, "input": null, "uuid": "0", "turn_id": 0, "prediction": "xx"}"#
     );
     assert_eq!(lines.lines().count(), 3);
-    assert_eq!(scored(pictures, &AisbenchFailed::of(&part(pictures))), "");
-    let lines = scored(failed, &AisbenchFailed::of(&part(failed)));
+    let failures = |golden: &Golden| {
+        scored(golden, &AisbenchFailed::of(&part(golden), AisbenchInputs::UNKNOWN))
+    };
+    assert_eq!(failures(pictures), "");
+    let lines = failures(failed);
     assert_eq!(
         lines.lines().last().unwrap(),
         r#"{"data_abbr": "synthetic", "id": 1, "input": null, "error_info": "Bad Request"}"#
     );
+}
+
+#[test]
+fn details_have_what_was_asked_where_anybody_knows() {
+    let golden = Golden::all().into_iter().find(|golden| golden.name == "pictures").unwrap();
+    let asked = |body: &'static str| {
+        let body = |_: &RequestRecord| Some(body.as_bytes().to_vec());
+        let inputs = AisbenchInputs::in_bodies(&body);
+        let lines = scored(&golden, &AisbenchDetails::of(&part(&golden), inputs));
+        let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+        first["input"].clone()
+    };
+    let messages = json!([{"role": "user", "content": "é"}]);
+    let chat = r#"{"stream": true, "messages": [{"role": "user", "content": "é"}], "model": "m"}"#;
+    assert_eq!(asked(chat), messages);
+    assert_eq!(asked(r#"{"prompt": "a", "model": "m"}"#), "a");
+    assert_eq!(asked(r#"{"inputs": "b", "parameters": {"inputs": 1}}"#), "b");
+    assert_eq!(asked(r#"{"id": "x", "text_input": "c"}"#), "c");
 }
 
 #[test]
@@ -120,7 +141,7 @@ fn each_data_set_of_a_run_has_details_of_its_own() {
     let mut facts = golden.log().header().facts.clone();
     facts.parts = vec![DataPart::new("one", 1), DataPart::new("others", 2)];
     let ids = |part: &AisbenchPart| {
-        let lines = scored(&golden, &AisbenchDetails::of(part));
+        let lines = scored(&golden, &AisbenchDetails::of(part, AisbenchInputs::UNKNOWN));
         let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         entries.map(|entry| (entry["data_abbr"].clone(), entry["id"].clone())).collect::<Vec<_>>()
     };

@@ -38,7 +38,7 @@ fn log(outcomes: &[bool]) -> RunLog {
 fn saved(log: &RunLog, folder: &Path) -> AisbenchSaved {
     let mut scoring = ScoringSpec::default();
     scoring.aisbench = AisbenchOptions::new("a/model", "..");
-    Scores::of(log, &scoring).save_aisbench(&AisbenchFiles::new(folder)).unwrap()
+    Scores::of(log, &scoring).save_aisbench(&AisbenchFiles::new(folder), None).unwrap()
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn aisbenchs_pages_draw_lives_and_rates() {
     plan.load.arrivals = ArrivalSpec::at_rate(400.0).unwrap();
     let run = execute(&plan, &context()).unwrap();
     let scores = Scores::of_run(&run, &plan.scoring);
-    let saved = scores.save_aisbench(&AisbenchFiles::new(folder.path())).unwrap();
+    let saved = scores.save_aisbench(&AisbenchFiles::new(folder.path()), None).unwrap();
     let plot = fs::read_to_string(saved.plot.unwrap()).unwrap();
     let opened = open_page("aisbench_plot", &plot);
     opened.assert_sound(2);
