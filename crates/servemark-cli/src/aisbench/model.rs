@@ -218,4 +218,13 @@ const SLOWEST: f64 = 0.001;
 const FASTEST: f64 = 64_000.0;
 const MOST_AT_ONCE: i64 = 100_000;
 /// What is of accuracy or of the peer's own process.
-const IGNORED: [&str; 4] = ["pred_postprocessor", "trust_remote_code", "verbose", "run_cfg"];
+const IGNORED: [&str; 8] = [
+    "custom_client",
+    "min_out_len",
+    "pred_postprocessor",
+    "response_anomaly",
+    "run_cfg",
+    "summarizer_abbr",
+    "trust_remote_code",
+    "verbose",
+];

@@ -171,6 +171,23 @@ fn words_are_set_without_quotes() {
                 --set datasets.infer_cfg.inferencer.infer_mode=last";
     let data = dataset(&plan(line, &[])).to_string();
     assert!(data.contains(r#""turns":"last""#), "{data}");
+    let line = format!("{SHIPPED} --set models.host_ip=10.0.0.7 --set models.path=./a-model/v1.5");
+    let set = plan(&line, &[]);
+    assert_eq!(json!(set.server)["at"]["base_url"], "http://10.0.0.7:8080");
+    assert_eq!(
+        set.model.tokenizer.map(|spec| spec.source().to_owned()).as_deref(),
+        Some("./a-model/v1.5")
+    );
+    refuses(
+        &format!("{SHIPPED} --set models.batch_size=8x"),
+        &[],
+        "--set models.batch_size=8x: batch_size must be an int from 1 to 100000, not \"8x\"",
+    );
+    refuses(
+        &format!("{SHIPPED} --set models.batch_size=len('8')"),
+        &[],
+        "--set models.batch_size=len('8'): len has no value here: value = len('8')",
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::python;
 #[command(next_help_heading = "Servemark: what the config says")]
 pub(in crate::aisbench) struct OwnArgs {
     /// A key of all models or of all data sets and its value as Python has it, such as
-    /// models.batch_size=64 or datasets.config.RequestCount=500, a single word without quotes, too;
+    /// models.batch_size=64 or datasets.config.RequestCount=500, a single word or path without quotes, too;
     /// may be given several times
     #[arg(long, value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub(in crate::aisbench) set: Vec<String>,
@@ -90,18 +90,21 @@ fn any(given: &str, library: &Library<'_>) -> Result<Setting, Fault> {
     let place = Place { file: format!("--set {given}").into(), line: 0 };
     let (path, value) =
         given.split_once('=').ok_or_else(|| place.fault("KEY=VALUE is expected"))?;
-    let value = if is_word(value) { format!("{value:?}") } else { value.to_owned() };
-    let read = library.built_in(&place.file, &format!("value = {value}"));
-    let names = read.map_err(|fault| place.fault(fault.why))?;
+    let read = |value: &str| library.built_in(&place.file, &format!("value = {value}"));
+    let names = match read(value) {
+        Err(_) if is_word(value) => read(&format!("{value:?}")),
+        names => names,
+    };
+    let names = names.map_err(|fault| place.fault(fault.why))?;
     let (_, value) = names.into_iter().next().ok_or_else(|| place.fault("the value is missing"))?;
     setting(path, Located { place, ..value })
 }
 
-/// Whether a value is a word without quotes, which shells take away: no name has a value here.
+/// Whether what is no data may be a text without its quotes, which shells take away: a name, an
+/// address, a path.
 fn is_word(value: &str) -> bool {
-    let begins = value.starts_with(|first: char| first.is_ascii_alphabetic());
-    let goes_on = value.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    begins && goes_on && !["True", "False", "None"].contains(&value)
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:@~".contains(letter);
+    !value.is_empty() && value.chars().all(is_plain)
 }
 
 fn setting(path: &str, value: Located) -> Result<Setting, Fault> {

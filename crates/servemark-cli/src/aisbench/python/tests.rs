@@ -55,6 +55,7 @@ fn literals_are_read() {
         "[1,-2.5,16,1000,0.5,0.001,true,null]",
     );
     is("a = 'x' \"y\" r'\\n' '\\n\\u00e9\\'' # said", "a", r#""xy\\n\né'""#);
+    is(r"a = '\%\d\61\0\a'", "a", r#""\\%\\d1\0\u{7}""#);
     is("a = \"\"\"two\nlines\"\"\"\nb = 1", "a", r#""two\nlines""#);
     is("a = (1,)", "a", "[1]");
     is("a = (1)", "a", "1");

@@ -160,16 +160,22 @@ impl Lexer<'_> {
         let plain = |sign| Ok((Some(sign), length));
         match next {
             _ if is_raw => Ok((None, length)),
+            'a' => plain('\u{7}'),
+            'b' => plain('\u{8}'),
+            'f' => plain('\u{c}'),
             'n' => plain('\n'),
-            't' => plain('\t'),
             'r' => plain('\r'),
-            '0' => plain('\0'),
+            't' => plain('\t'),
+            'v' => plain('\u{b}'),
             '\\' | '\'' | '"' => plain(next),
             '\n' => Ok((None, length)),
             'x' => self.coded(text, 2),
             'u' => self.coded(text, 4),
             'U' => self.coded(text, 8),
-            other => Err(self.fault(format!("\\{other} in a string is not understood"))),
+            '0'..='7' => Ok(octal(text)),
+            'N' => Err(self.fault("\\N in a string is not understood")),
+            // Python leaves a backslash that begins nothing as it is.
+            _ => Ok((Some('\\'), 1)),
         }
     }
 
@@ -206,6 +212,14 @@ impl Lexer<'_> {
     fn fault(&self, why: impl Into<String>) -> Fault {
         Place { line: self.line, ..self.file.clone() }.fault(why)
     }
+}
+
+/// A backslash and up to three octal digits.
+fn octal(text: &str) -> (Option<char>, usize) {
+    let digits = text.chars().skip(1).map_while(|digit| digit.to_digit(8)).take(3);
+    let (length, code) =
+        digits.fold((1, 0), |(length, code), digit| (length + 1, code * 8 + digit));
+    (char::from_u32(code), length)
 }
 
 fn is_word(sign: char) -> bool {

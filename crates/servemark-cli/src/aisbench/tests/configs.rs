@@ -121,6 +121,41 @@ fn edited_files_of_a_config_folder_come_before_what_is_built_in() {
     assert!(searched.contains("mine/models/vllm_api_general.py"), "{searched}");
 }
 
+#[test]
+fn whoever_runs_in_a_checkout_of_the_peer_has_edited_its_configs() {
+    let model = "from a import TGICustomAPI\nmodels = [dict(type=TGICustomAPI, abbr='edited')]\n";
+    let shipped = ("ais_bench/benchmark/configs/models/tgi_api/tgi_stream_api_general.py", model);
+    let line = "--models tgi_stream_api_general --datasets synthetic_gen_string -m perf";
+    assert_eq!(parse(line, &[shipped]).unwrap().tasks[0].name, "edited/synthetic");
+    let own = ("configs/models/x/tgi_stream_api_general.py", &*model.replace("edited", "own"));
+    assert_eq!(parse(line, &[shipped, own]).unwrap().tasks[0].name, "own/synthetic");
+}
+
+#[test]
+fn a_summary_of_accuracy_is_included_and_never_read() {
+    let include = "    from ais_bench.benchmark.configs.summarizers.example import summarizer";
+    let config = CONFIG.replace(
+        "    from ais_bench.benchmark.configs.summarizers.perf.stable_stage import summarizer",
+        include,
+    );
+    assert!(config.contains(include));
+    let code = "summarizer = dict(groups=sum([v for v in locals()], []))\n";
+    let files =
+        [("conf.py", &*config), ("ais_bench/benchmark/configs/summarizers/example.py", code)];
+    let plan = plan("conf.py -m perf", &files);
+    assert_eq!(plan.scoring.aisbench.stage.name(), "total");
+}
+
+#[test]
+fn keys_that_the_peer_takes_and_no_measurement_uses_are_passed_over() {
+    let keys = "batch_size=16,\n        min_out_len=1,\n        custom_client=dict(type=Client),\n        \
+                response_anomaly=dict(enabled=False),\n        summarizer_abbr=\"x\"";
+    let config = CONFIG
+        .replace("batch_size=16", keys)
+        .replace("import VLLMCustomAPIChat", "import Client, VLLMCustomAPIChat");
+    assert_eq!(parse("conf.py -m perf", &[("conf.py", &config)]).unwrap().tasks.len(), 1);
+}
+
 #[track_caller]
 fn breaks(old: &str, new: &str, message: &str) {
     assert!(CONFIG.contains(old), "{old}");
