@@ -166,6 +166,7 @@ impl BenchPlan {
         match &self.wire {
             BackendSpec::Vllm(spec) => spec.dialect.as_str(),
             BackendSpec::Evalscope(spec) => spec.api.as_str(),
+            BackendSpec::Aisbench(spec) => spec.class.as_str(),
             _ => self.backend.as_str(),
         }
     }

@@ -1,5 +1,7 @@
 //! `servemark ais_bench` as its user meets it, against the bundled simulator.
 
+mod services;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -37,7 +37,7 @@ pub(crate) enum Dialect {
     Rerank,
     /// `/v1/responses`
     Responses,
-    /// The routes of text-generation-inference
+    /// The routes of text-generation-inference, and `MindIE`'s `/infer`, whose events are the same
     Tgi,
     /// Triton's generate extension
     Triton {

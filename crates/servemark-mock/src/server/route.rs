@@ -34,7 +34,7 @@ impl Route {
             ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
             ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
             ("POST", "/v1/responses") => Self::Answer(Dialect::Responses),
-            ("POST", "/generate_stream") => Self::Answer(Dialect::Tgi),
+            ("POST", "/generate_stream" | "/infer") => Self::Answer(Dialect::Tgi),
             ("POST", "/api/v1/services/aigc/text-generation/generation") => {
                 Self::Answer(Dialect::Dashscope { as_messages: false, in_pieces: false })
             }

@@ -251,6 +251,14 @@ fn tgi_streams_tokens_and_the_whole_text_with_the_last() {
     assert_eq!(answer, json!({"generated_text": TEXT, "details": details}));
 }
 
+#[test]
+fn mindie_streams_the_same() {
+    let body = r#"{"inputs": "a b c", "stream": true, "parameters": {"max_new_tokens": 8}}"#;
+    let events = post(&server(&[]), "/infer", body).unmarked();
+    assert_eq!(joined(&events, |event| &event["token"]["text"]), TEXT);
+    assert_eq!(events[7]["details"]["generated_tokens"], 8);
+}
+
 const DASHSCOPE: &str = "/api/v1/services/aigc/text-generation/generation";
 
 #[test]
