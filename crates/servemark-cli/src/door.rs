@@ -10,6 +10,7 @@ use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
+use crate::rerun::{self, Rerun};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
@@ -40,6 +41,8 @@ pub enum Invocation {
     Offline(Box<Offline>),
     /// Batches that are sent as one request each.
     OneBatch(Box<OneBatch>),
+    /// A run that is over, once more.
+    Rerun(Box<Rerun>),
     /// The numbers of a run that is over.
     Score(ScoreArgs),
     /// Several runs of one command line.
@@ -86,16 +89,21 @@ pub fn parse(
         }
         #[cfg(feature = "engine")]
         "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
+        #[cfg(not(feature = "engine"))]
+        "bench-offline" => Err(refuse_unbuilt("bench-offline")),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
         "evalscope" => evalscope::command(args, environment),
+        "rerun" => {
+            let rerun = rerun::parse("servemark rerun", args, environment)?;
+            Ok(Invocation::Rerun(Box::new(rerun)))
+        }
         "score" => score::parse("servemark score", args).map(Invocation::Score),
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
         }
         "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
-        other if NOT_BUILT.contains(&other) => Err(refuse_unbuilt(other)),
         _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
     }
 }
@@ -223,9 +231,6 @@ fn refuse_unbuilt(what: &str) -> UsageError {
 
 const PROGRAM: &str = "servemark";
 
-/// What the door will lead to.
-const NOT_BUILT: [&str; 2] = ["bench-offline", "rerun"];
-
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
 const HELP: &str = "\
@@ -254,14 +259,13 @@ Commands:
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another
+  rerun RUNLOG ...                        a run that is over, once more: same server or another
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
 
 servemark COMMAND --help tells more. A first look, without any server:
 
   servemark bench-serving --simulate
-
-Not built yet: rerun.
 
 Options:
   -h, --help     Print this

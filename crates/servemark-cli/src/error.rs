@@ -60,6 +60,14 @@ pub enum CliError {
     /// The steady-state wrapper without its share.
     #[error("the following arguments are required: --steady-state-concurrency-ratio")]
     NoSteadyState,
+    /// A run log whose run cannot be run again.
+    #[error("the run of {run_log} cannot be run again: {why}")]
+    NotAgain {
+        /// The run log.
+        run_log: String,
+        /// Why, and what would do.
+        why: String,
+    },
     /// A part of the peer that we lack.
     #[error("{what} is not built yet")]
     NotBuilt {

@@ -23,6 +23,8 @@ mod number;
 mod own;
 mod parsed;
 mod python;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod rerun;
 mod score;
 mod selftest;
 pub mod sglang;
@@ -38,7 +40,8 @@ pub use evalscope::{
     EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
 };
 pub use parsed::Parsed;
-pub use score::{Objectives, ScoreArgs, Tables};
+pub use rerun::Rerun;
+pub use score::{Objectives, ScoreArgs, ScoringArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sglang::one_batch;

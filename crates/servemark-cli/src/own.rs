@@ -8,8 +8,12 @@ mod simulator;
 mod worker;
 
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs};
-pub(crate) use self::run::{AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict};
+pub(crate) use self::run::{
+    AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict, usual_run_log,
+};
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
 pub(crate) use self::worker::WorkerArgs;
+#[cfg(feature = "engine")]
+pub(crate) use self::worker::usual_engine_log;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use servemark_metrics::{ConcurrencyRatio, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec, SloSpec};
 use servemark_report::EvalscopeStyle;
@@ -20,6 +20,15 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
+    /// How it is scored.
+    #[command(flatten)]
+    pub how: ScoringArgs,
+}
+
+/// How a run is scored that has a log already.
+#[derive(Args, Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ScoringArgs {
     /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
     /// evalscope; those of the run if left out. evalscope-1.7 and evalscope-1.0 are evalscope with
     /// that --style
@@ -65,7 +74,7 @@ pub struct ScoreArgs {
     pub cache_report: bool,
 }
 
-impl ScoreArgs {
+impl ScoringArgs {
     /// How to score, where a run is to be scored as `of_run` says by itself.
     pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
         let mut scoring = of_run;

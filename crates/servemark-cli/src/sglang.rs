@@ -33,6 +33,7 @@ use servemark_plan::BenchPlan;
 use self::args::SglangArgs;
 use self::names::{EXCLUSIVE, PEER};
 use self::scope::Scene;
+pub(crate) use self::server::keyed;
 use crate::Parsed;
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;

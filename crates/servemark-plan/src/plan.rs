@@ -30,6 +30,9 @@ pub struct BenchPlan {
     pub workload: WorkloadSpec,
     /// When it is sent.
     pub load: LoadSpec,
+    /// What is run before it and told of by nobody, where that is a plan of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Box<Self>>,
     /// What is made of it.
     pub scoring: ScoringSpec,
     /// Where that goes.
@@ -136,6 +139,7 @@ impl BenchPlan {
             model: ModelSpec::default(),
             workload,
             load,
+            warm_up: None,
             scoring: ScoringSpec::default(),
             output: OutputSpec::default(),
             echo: JsonObject::new(),
@@ -173,6 +177,7 @@ impl BenchPlan {
 
     /// Refuses what cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
+        self.warm_up.as_ref().map_or(Ok(()), |warm_up| warm_up.check())?;
         if self.workload.requests == 0 && !self.workload.dataset.zero_means_all() {
             return Err(PlanError::NoRequests);
         }

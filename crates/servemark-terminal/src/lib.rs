@@ -10,6 +10,7 @@ mod entry;
 mod evalscope;
 mod offline;
 mod one_batch;
+mod rerun;
 mod screen;
 mod selftest;
 mod series;

@@ -4,20 +4,21 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use servemark::plan::BenchPlan;
 use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
     stay_until_ctrl_c,
 };
-use servemark_cli::Parsed;
 use servemark_cli::vllm::{Offline, Told};
 
 use crate::{screen, serve};
 
 /// Does what the command asks for. vLLM's text comes first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&offline.run)? else { return Ok(ExitCode::Ok) };
-    let plan = &offline.run.plan;
-    let run = run(offline, &context)?;
+    let whole = offline.whole();
+    let Some(context) = serve::prepare(&whole)? else { return Ok(ExitCode::Ok) };
+    let plan = &whole.plan;
+    let run = run(plan, &context)?;
     let (text, document) = told(&run, offline.told)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
@@ -34,22 +35,17 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
 }
 
 /// The measurement, after what is sent before it. An engine without a server is loaded for both.
-fn run(offline: &Offline, context: &RunContext) -> anyhow::Result<Run> {
-    let (plan, warm_up) = (&offline.run.plan, offline.warm_up.as_ref());
-    #[cfg(feature = "engine")]
-    if let servemark::plan::ServerSpec::Engine(_) = plan.server {
-        let warm_up = warm_up.map(|warm_up| &warm_up.plan);
-        return Ok(servemark::execute_engine(plan, warm_up, context)?);
-    }
-    warm_up.map_or(Ok(()), |warm_up| warm(warm_up, context))?;
+pub(crate) fn run(plan: &BenchPlan, context: &RunContext) -> anyhow::Result<Run> {
+    let of_server = plan.warm_up.as_deref().filter(|_| plan.server.is_server());
+    of_server.map_or(Ok(()), |warm_up| warm(warm_up, context))?;
     Ok(execute(plan, context)?)
 }
 
 /// What is not measured. It ends the command if nothing of it succeeds.
-fn warm(warm_up: &Parsed, context: &RunContext) -> anyhow::Result<()> {
-    let requests = warm_up.plan.workload.requests;
+fn warm(warm_up: &BenchPlan, context: &RunContext) -> anyhow::Result<()> {
+    let requests = warm_up.workload.requests;
     screen::complain(&format!("Warming up with {requests} requests..."));
-    let run = execute(&warm_up.plan, context)?;
+    let run = execute(warm_up, context)?;
     let first = run.log.measured().find_map(|record| record.outcome.as_ref().err());
     let is_well = run.log.measured().any(servemark::core::RequestRecord::is_success);
     ensure!(is_well, "the warm-up failed: {}", first.map(ToString::to_string).unwrap_or_default());

@@ -27,6 +27,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
+        Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
         Invocation::Score(args) => score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
@@ -142,8 +143,8 @@ pub(crate) fn keep(
 
 fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(&args.run_log)?;
-    let scoring = args.scoring(servemark::scoring_of(reader.header()).unwrap_or_default());
-    let output = args.output();
+    let scoring = args.how.scoring(servemark::scoring_of(reader.header()).unwrap_or_default());
+    let output = args.how.output();
     let shows_texts = scoring.print_requests || output.details;
     let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
     let scores = Scores::of(&log, &scoring);

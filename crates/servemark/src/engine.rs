@@ -10,7 +10,7 @@ use servemark_core::{
 };
 use servemark_engine::{Engine, EngineControl, EngineRunSpec, EngineTransport, Waves};
 use servemark_pacer::SystemPacer;
-use servemark_plan::{BenchPlan, ServerSpec};
+use servemark_plan::BenchPlan;
 use servemark_runner::{self as runner, Fleet, LoadSpec, Runner, Stop};
 
 use crate::audience::{News, Profiler, Switch};
@@ -20,34 +20,18 @@ use crate::execute::on_this_thread;
 use crate::journal::{Ended, Journal, Room};
 use crate::{ExecuteError, Run, RunContext, afterwards, facts, files};
 
-/// As [`execute`](crate::execute()), for a plan with an engine: what `warm_up` plans is sent to it
-/// before the measurement and is not scored.
-pub fn execute_engine(
-    plan: &BenchPlan,
-    warm_up: Option<&BenchPlan>,
-    context: &RunContext,
-) -> Result<Run, ExecuteError> {
-    plan.check()?;
-    warm_up.map_or(Ok(()), BenchPlan::check)?;
-    match &plan.server {
-        ServerSpec::Engine(spec) => execute(plan, spec, warm_up, context),
-        _ => crate::execute(plan, context),
-    }
-}
-
+/// As [`execute`](crate::execute()), for a plan with an engine.
 pub(crate) fn execute(
     plan: &BenchPlan,
     spec: &EngineRunSpec,
-    warm_up: Option<&BenchPlan>,
     context: &RunContext,
 ) -> Result<Run, ExecuteError> {
-    on_this_thread(run(plan, spec, warm_up, context))
+    on_this_thread(run(plan, spec, context))
 }
 
 async fn run(
     plan: &BenchPlan,
     spec: &EngineRunSpec,
-    warm_up: Option<&BenchPlan>,
     context: &RunContext,
 ) -> Result<Run, ExecuteError> {
     let clock = MonotonicClock::start();
@@ -59,7 +43,7 @@ async fn run(
         discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
     let draw =
         |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), clock_started);
-    let load = draw(&files.plan)?;
+    let (load, warm_up) = (draw(&files.plan)?, plan.warm_up.as_deref());
     let warm_up_load = warm_up.map(draw).transpose()?;
     let engine = context.unless_stopped(load_engine(spec, context, clock)).await?;
     check_lengths(engine.facts(), warm_up_load.iter().chain([&load]))?;

@@ -51,12 +51,13 @@ impl Run {
 }
 
 /// Runs a plan, from waiting for the server to the closed run log, on a runtime of its own on the
-/// calling thread.
+/// calling thread. An engine without a server is loaded for its warm-up, too; that of a server is a
+/// run of its own.
 pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     plan.check()?;
     #[cfg(feature = "engine")]
     if let ServerSpec::Engine(spec) = &plan.server {
-        return crate::engine::execute(plan, spec, None, context);
+        return crate::engine::execute(plan, spec, context);
     }
     on_this_thread(run(plan, context))
 }

@@ -128,8 +128,6 @@ pub use audience::{Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
 pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
-#[cfg(feature = "engine")]
-pub use engine::execute_engine;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{DryRun, Run, dry_run, execute};
 pub use offline::{offline_latency, offline_throughput};

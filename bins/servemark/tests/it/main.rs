@@ -6,6 +6,7 @@ mod aisbench;
 mod engines;
 mod evalscope;
 mod one_batch;
+mod rerun;
 mod sweeps;
 mod vllm_runs;
 
@@ -112,7 +113,6 @@ fn refuses(args: &[&str], words: &[&str]) {
 fn what_is_not_built_is_refused_by_name() {
     refuses(&["vllm", "bench", "startup"], &["vllm bench startup is not built yet"]);
     refuses(&["evalscope", "eval"], &["evalscope eval is not built yet"]);
-    refuses(&["rerun", "absent.jsonl"], &["rerun is not built yet"]);
     refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);
     refuses(&[], &["--help"]);
 }

@@ -74,7 +74,6 @@ fn a_refusal_names_the_program_it_is_about() {
 fn what_is_not_built_is_named() {
     refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
     refuses("evalscope eval", "evalscope eval is not built yet");
-    refuses("rerun old.runlog.jsonl", "rerun is not built yet");
 }
 
 #[test]
@@ -107,15 +106,16 @@ fn a_run_that_is_over_is_scored() {
     let line = "score run.jsonl --layout native --goodput ttft:500 tpot:50 --result-file r.jsonl";
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
     assert_eq!(args.run_log.to_str(), Some("run.jsonl"));
-    assert_eq!((args.tables.len(), args.slos.len(), args.details), (1, 2, false));
-    assert_eq!(args.result_file.unwrap().to_str(), Some("r.jsonl"));
+    let how = args.how;
+    assert_eq!((how.tables.len(), how.slos.len(), how.details), (1, 2, false));
+    assert_eq!(how.result_file.unwrap().to_str(), Some("r.jsonl"));
 }
 
 #[test]
 fn tables_of_evalscope_may_name_their_version() {
     let style = |line: &str| {
         let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
-        let scoring = args.scoring(ScoringSpec::default());
+        let scoring = args.how.scoring(ScoringSpec::default());
         assert_eq!(scoring.layouts, [Layout::Native, Layout::Evalscope], "{line}");
         scoring.evalscope.style
     };
@@ -133,11 +133,11 @@ fn a_score_adds_to_what_the_run_was_scored_by() {
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
     let mut of_run = ScoringSpec::default();
     of_run.cache_report = true;
-    let scoring = args.scoring(of_run);
+    let scoring = args.how.scoring(of_run);
     assert_eq!(scoring.steady_state.map(f64::from), Some(0.5));
     assert!(scoring.plots && scoring.cache_report && scoring.slos.is_empty());
     assert_eq!(scoring.layouts, ScoringSpec::default().layouts);
-    assert_eq!(args.output().steady_state_file.unwrap().to_str(), Some("s.jsonl"));
+    assert_eq!(args.how.output().steady_state_file.unwrap().to_str(), Some("s.jsonl"));
 }
 
 #[test]

@@ -101,12 +101,15 @@ impl RunArgs {
             }
             (Some(path), false) => Ok(Some(path.into())),
             (None, true) => Ok(None),
-            (None, false) => {
-                let [date, time] = now.digits();
-                Ok(Some(format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()))
-            }
+            (None, false) => Ok(Some(usual_run_log(backend, now))),
         }
     }
+}
+
+/// Where the run log goes if nobody says.
+pub(crate) fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
+    let [date, time] = now.digits();
+    format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
 }
 
 /// Reads the name of a verdict that a run can be spared.

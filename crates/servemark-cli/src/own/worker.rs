@@ -41,10 +41,12 @@ impl WorkerArgs {
 
     /// Where all that it prints is kept.
     pub(crate) fn log(&self, output: &OutputSpec) -> Option<PathBuf> {
-        let beside = || {
-            let path = output.run_log.as_ref()?.to_string_lossy().into_owned();
-            Some(format!("{}.engine.log", path.trim_end_matches(".runlog.jsonl")).into())
-        };
-        self.engine_log.as_ref().map(Into::into).or_else(beside)
+        self.engine_log.as_ref().map(Into::into).or_else(|| usual_engine_log(output))
     }
+}
+
+/// Where all that an engine prints is kept if nobody says: beside the run log.
+pub(crate) fn usual_engine_log(output: &OutputSpec) -> Option<PathBuf> {
+    let path = output.run_log.as_ref()?.to_string_lossy().into_owned();
+    Some(format!("{}.engine.log", path.trim_end_matches(".runlog.jsonl")).into())
 }

@@ -32,18 +32,23 @@ pub(super) fn credentials(
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Credentials, CliError> {
-    let mut credentials = Credentials::new();
-    if let Some(key) = authorization(environment) {
-        credentials = credentials.authorization(&key).map_err(refused("the API key"))?;
-    }
+    let mut credentials = keyed(environment)?;
     for (name, value) in headers(args, warnings) {
         credentials = credentials.header(name, value).map_err(refused("--header"))?;
     }
     Ok(credentials)
 }
 
+/// The API key of the environment, if it has one.
+pub(crate) fn keyed(environment: &Environment) -> Result<Credentials, CliError> {
+    match authorization(environment) {
+        Some(key) => Credentials::new().authorization(&key).map_err(refused("the API key")),
+        None => Ok(Credentials::new()),
+    }
+}
+
 /// The `Authorization` header that the environment asks for.
-pub(super) fn authorization(environment: &Environment) -> Option<String> {
+fn authorization(environment: &Environment) -> Option<String> {
     let bearer = environment.variable("OPENAI_API_KEY").map(|key| format!("Bearer {key}"));
     bearer.or_else(|| environment.variable("API_KEY").map(str::to_owned))
 }

@@ -50,6 +50,15 @@ pub struct Offline {
     pub stays: bool,
 }
 
+impl Offline {
+    /// What is measured, with what is run before in its plan.
+    pub fn whole(&self) -> Parsed {
+        let mut whole = self.run.clone();
+        whole.plan.warm_up = self.warm_up.as_ref().map(|warm_up| Box::new(warm_up.plan.clone()));
+        whole
+    }
+}
+
 /// What is told of a benchmark of an engine. Closed: these are vLLM's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Told {

@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::number::{at_least, finite, refused};
 use crate::python;
 use crate::sglang::control::{normal, object};
-use crate::sglang::server::authorization;
+use crate::sglang::keyed;
 
 /// All batches of a command line.
 pub(super) struct Grid<'a> {
@@ -75,10 +75,7 @@ impl Grid<'_> {
 
     /// The API key of the environment.
     pub(super) fn credentials(&self) -> Result<Credentials, CliError> {
-        match authorization(self.environment) {
-            Some(key) => Credentials::new().authorization(&key).map_err(refused("the API key")),
-            None => Ok(Credentials::new()),
-        }
+        keyed(self.environment)
     }
 
     fn cells(&self) -> Result<Vec<Cell>, CliError> {

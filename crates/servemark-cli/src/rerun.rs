@@ -1,0 +1,222 @@
+//! `servemark rerun`: a run that is over, once more, from the plan that its log holds.
+//!
+//! What is sent and when is the plan's. What is made of the run, where that goes and who is asked may
+//! be said anew; keys have to be, because no run log holds one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+use servemark_backends::BackendSpec;
+use servemark_client::{BaseUrl, Credentials};
+use servemark_core::Header;
+use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
+
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::number::refused;
+use crate::own::usual_run_log;
+use crate::score::ScoringArgs;
+use crate::{Parsed, sglang};
+
+/// Run again what a run log holds: the same requests, at the same times
+///
+/// The plan of a run is in its log, so any server or engine can be given the very same load: an old
+/// result against a new build, with --base-url, and `servemark compare` tells what changed. Files that
+/// the run left behind are not touched. A run log holds no key: OPENAI_API_KEY or API_KEY is read, as
+/// by bench-serving, and --header gives others.
+#[derive(Parser)]
+#[command(name = "rerun", max_term_width = 100)]
+struct RerunArgs {
+    /// The run log of the run
+    #[arg(value_name = "RUNLOG")]
+    recorded: PathBuf,
+    /// Ask the server at this address, and not the one that was asked
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// A header that every request carries, such as a key: KEY=VALUE
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1..)]
+    header: Vec<String>,
+    /// The file that keeps everything observed of the new run; by default
+    /// servemark_BACKEND_DATE_TIME.runlog.jsonl
+    #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
+    run_log: Option<PathBuf>,
+    /// Keep the new run in memory only
+    #[arg(long)]
+    no_run_log: bool,
+    /// Print the plan as JSON and stop
+    #[arg(long)]
+    plan_only: bool,
+    #[command(flatten)]
+    how: ScoringArgs,
+}
+
+/// A run that is over, to be run once more.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Rerun {
+    /// Its run log, which stays as it is.
+    pub recorded: PathBuf,
+    base_url: Option<BaseUrl>,
+    how: ScoringArgs,
+    run_log: NewLog,
+    plan_only: bool,
+    credentials: Credentials,
+    environment: Environment,
+}
+
+/// Where the new run is kept. Closed: in a file or nowhere.
+#[derive(Clone, Debug)]
+enum NewLog {
+    At(PathBuf),
+    Nowhere,
+    Usual,
+}
+
+impl Rerun {
+    /// What to do, by the header of the run's log.
+    pub fn parsed(&self, header: &Header) -> Result<Parsed, CliError> {
+        let mut plan = self.plan(header)?;
+        if let Some(url) = &self.base_url {
+            move_to(&mut plan, url)?;
+        }
+        plan.scoring = self.how.scoring(plan.scoring);
+        plan.output = self.output(header);
+        keep_engine_log(&mut plan);
+        Ok(Parsed {
+            plan,
+            credentials: self.credentials.clone(),
+            hub: self.environment.hub(),
+            cache: self.environment.cache(),
+            progress: true,
+            plan_only: self.plan_only,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// What is about to happen, in words.
+    pub fn announcement(&self, header: &Header) -> String {
+        let facts = &header.facts;
+        let of_url = self.base_url.as_ref().map(ToString::to_string);
+        let target = of_url.unwrap_or_else(|| facts.target.clone());
+        let by_other = (header.servemark != VERSION).then(|| by_other(&header.servemark));
+        format!(
+            "Running {} again: {} requests of {}, seed {}, to {target}.{}",
+            self.recorded.display(),
+            facts.requests,
+            facts.dataset,
+            facts.seed,
+            by_other.unwrap_or_default()
+        )
+    }
+
+    /// The plan of the run, if it says all that the run was.
+    fn plan(&self, header: &Header) -> Result<BenchPlan, CliError> {
+        let plan: BenchPlan = serde_json::from_value(header.plan.clone()).map_err(|error| {
+            let by = &header.servemark;
+            self.refuse(format!(
+                "this is servemark {VERSION}, which does not understand the plan that servemark {by} \
+                 has written there: {error}"
+            ))
+        })?;
+        if matches!(plan.wire, BackendSpec::Batch(_)) {
+            return Err(self.refuse(ONE_BATCH.to_owned()));
+        }
+        Ok(plan)
+    }
+
+    fn refuse(&self, why: String) -> CliError {
+        CliError::NotAgain { run_log: self.recorded.display().to_string(), why }
+    }
+
+    fn output(&self, header: &Header) -> OutputSpec {
+        let mut output = self.how.output();
+        output.run_log = match &self.run_log {
+            NewLog::At(path) => Some(path.clone()),
+            NewLog::Nowhere => None,
+            NewLog::Usual => Some(usual_run_log(&header.facts.backend, self.environment.now())),
+        };
+        output
+    }
+}
+
+fn by_other(version: &str) -> String {
+    format!(
+        "\nIt was made by servemark {version}, and this is {VERSION}: draws and definitions may differ."
+    )
+}
+
+/// Lets another server be asked, with all else as it was.
+fn move_to(plan: &mut BenchPlan, url: &BaseUrl) -> Result<(), CliError> {
+    let when = match &mut plan.server {
+        ServerSpec::At(target) => {
+            target.base_url = url.clone();
+            return plan.warm_up.as_mut().map_or(Ok(()), |warm_up| move_to(warm_up, url));
+        }
+        ServerSpec::Simulated(_) => "where the run asked the bundled simulator",
+        _ => "where the run was of an engine without a server",
+    };
+    Err(CliError::NoEffect { flag: "--base-url", when })
+}
+
+/// What a worker prints is kept beside the new run log.
+#[cfg(feature = "engine")]
+fn keep_engine_log(plan: &mut BenchPlan) {
+    if let ServerSpec::Engine(spec) = &mut plan.server
+        && let servemark_engine::EngineSpec::Worker(worker) = &mut spec.engine
+    {
+        worker.log = crate::own::usual_engine_log(&plan.output);
+    }
+}
+
+#[cfg(not(feature = "engine"))]
+fn keep_engine_log(_: &mut BenchPlan) {}
+
+pub(crate) fn parse(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Rerun, UsageError> {
+    let args = RerunArgs::command()
+        .bin_name(program)
+        .no_binary_name(true)
+        .try_get_matches_from(args)
+        .and_then(|matches| RerunArgs::from_arg_matches(&matches))
+        .map_err(|error| UsageError::from_clap(&error))?;
+    rerun(args, environment).map_err(|error| UsageError::refused(program, error))
+}
+
+fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> {
+    let base_url = args.base_url.map(|url| url.parse().map_err(refused("--base-url")));
+    Ok(Rerun {
+        recorded: args.recorded,
+        base_url: base_url.transpose()?,
+        how: args.how,
+        run_log: match args.run_log {
+            Some(path) => NewLog::At(path),
+            None if args.no_run_log => NewLog::Nowhere,
+            None => NewLog::Usual,
+        },
+        plan_only: args.plan_only,
+        credentials: credentials(&args.header, environment)?,
+        environment: environment.clone(),
+    })
+}
+
+/// The API key of the environment, then the headers of the command line, which win.
+fn credentials(headers: &[String], environment: &Environment) -> Result<Credentials, CliError> {
+    let with = |credentials: Credentials, item: &String| {
+        let malformed = || CliError::setting("--header", "must be KEY=VALUE");
+        let (name, value) = item.split_once('=').ok_or_else(malformed)?;
+        credentials.header(name.trim(), value.trim()).map_err(refused("--header"))
+    };
+    headers.iter().try_fold(sglang::keyed(environment)?, with)
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+const ONE_BATCH: &str = "it holds one batch of sglang.bench_one_batch_server, whose prompts follow \
+                         those of the batches before it; give the whole command again";
+
+#[cfg(test)]
+mod tests;

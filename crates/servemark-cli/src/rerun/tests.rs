@@ -1,0 +1,141 @@
+use std::path::Path;
+
+use serde_json::json;
+use servemark_core::RunFacts;
+use servemark_plan::Layout;
+
+use super::*;
+
+/// A header as a run of this command line leaves it.
+fn header(line: &str) -> Header {
+    let args = line.split_whitespace().map(Into::into);
+    let parsed = sglang::parse("bench-serving", args, &Environment::default()).unwrap();
+    let mut facts = RunFacts::default();
+    "vllm".clone_into(&mut facts.backend);
+    "http://old:1".clone_into(&mut facts.target);
+    "random".clone_into(&mut facts.dataset);
+    (facts.requests, facts.seed) = (7, 42);
+    let mut header = Header::new(0, facts, parsed.plan.to_json());
+    VERSION.clone_into(&mut header.servemark);
+    header
+}
+
+const OLD: &str = "--backend vllm --base-url http://old:1 --num-prompts 7 --seed 5 \
+                   --request-rate 3 --output-file old.jsonl --run-log old.runlog.jsonl";
+
+fn read(line: &str) -> Result<Rerun, UsageError> {
+    let environment = Environment::default().with_variable("OPENAI_API_KEY", "sk-secret");
+    parse("servemark rerun", line.split_whitespace().map(Into::into), &environment)
+}
+
+fn again(line: &str, header: &Header) -> Result<Parsed, CliError> {
+    read(line).unwrap().parsed(header)
+}
+
+#[track_caller]
+fn refuses(line: &str, header: &Header, words: &str) {
+    let error = again(line, header).unwrap_err().to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn what_is_sent_and_when_is_the_plans() {
+    let header = header(OLD);
+    let old: BenchPlan = serde_json::from_value(header.plan.clone()).unwrap();
+    let mut new = again("old.runlog.jsonl", &header).unwrap().plan;
+    assert_eq!(new.output.run_log.as_deref(), Some(Path::new(USUAL)));
+    assert_eq!(new.output.result_file, None);
+    new.output = old.output.clone();
+    assert_eq!(new, old);
+}
+
+#[test]
+fn another_server_is_asked_the_same() {
+    let mut header = header(OLD);
+    let mut plan: BenchPlan = serde_json::from_value(header.plan).unwrap();
+    plan.warm_up = Some(Box::new(plan.clone()));
+    header.plan = plan.to_json();
+    let new = again("old.runlog.jsonl --base-url http://new:2/v2", &header).unwrap().plan;
+    for plan in [&new, new.warm_up.as_deref().unwrap()] {
+        let ServerSpec::At(target) = &plan.server else { panic!("{plan:?}") };
+        assert_eq!(target.base_url.to_string(), "http://new:2/v2");
+        assert_eq!((plan.workload.requests, plan.workload.seed), (7, 5));
+    }
+}
+
+#[test]
+fn only_a_server_has_an_address() {
+    let simulated = header("--simulate --num-prompts 7");
+    assert!(again("old", &simulated).is_ok());
+    let words = "--base-url has no effect where the run asked the bundled simulator";
+    refuses("old --base-url http://new:2", &simulated, words);
+}
+
+#[test]
+fn what_is_made_of_the_run_may_be_said_anew() {
+    let line = "old --run-log new.jsonl --result-file r.jsonl --layout native --goodput ttft:9";
+    let plan = again(line, &header(OLD)).unwrap().plan;
+    assert_eq!(plan.output.run_log.as_deref(), Some(Path::new("new.jsonl")));
+    assert_eq!(plan.output.result_file.as_deref(), Some(Path::new("r.jsonl")));
+    assert_eq!((plan.scoring.layouts, plan.scoring.slos.len()), (vec![Layout::Native], 1));
+    assert_eq!(again("old --no-run-log", &header(OLD)).unwrap().plan.output.run_log, None);
+}
+
+#[test]
+fn a_batch_alone_is_not_what_was_sent() {
+    let args = ["--model", "m", "--base-url", "http://old:1", "--batch-size", "2"].map(Into::into);
+    let bench = sglang::one_batch::parse("x", None, args, &Environment::default()).unwrap();
+    let plan = &bench.batches[0].case.plan;
+    let header = Header::new(0, RunFacts::default(), plan.to_json());
+    refuses("old", &header, "the run of old cannot be run again: it holds one batch of sglang.");
+}
+
+#[test]
+fn a_plan_of_another_version_is_refused_with_its_name() {
+    let mut header = header(OLD);
+    "9.9.9".clone_into(&mut header.servemark);
+    let told = read("old").unwrap().announcement(&header);
+    assert!(told.contains("It was made by servemark 9.9.9, and this is "), "{told}");
+    header.plan["telepathy"] = json!(true);
+    refuses("old", &header, "the plan that servemark 9.9.9 has written there: unknown field");
+}
+
+#[test]
+fn the_announcement_says_what_is_sent_and_where() {
+    let told = |line: &str| read(line).unwrap().announcement(&header(OLD));
+    let old = "Running a.jsonl again: 7 requests of random, seed 42, to http://old:1.";
+    assert_eq!(told("a.jsonl"), old);
+    assert_eq!(told("a.jsonl --base-url http://new:2"), old.replace("old:1", "new:2"));
+}
+
+#[test]
+fn keys_come_from_elsewhere_and_are_not_shown() {
+    let rerun = read("old --header X-Tenant=blue-42").unwrap();
+    let shown = format!("{rerun:?}");
+    assert!(shown.contains("authorization") && shown.contains("x-tenant"), "{shown}");
+    assert!(!shown.contains("secret") && !shown.contains("blue"), "{shown}");
+    let error = read("old --header nonsense").unwrap_err().to_string();
+    assert!(error.contains("--header must be KEY=VALUE"), "{error}");
+    let error = read("old --run-log a --no-run-log").unwrap_err().to_string();
+    assert!(error.contains("cannot be used with"), "{error}");
+}
+
+#[cfg(feature = "engine")]
+#[test]
+fn what_an_engine_prints_is_kept_beside_the_new_run_log() {
+    let args = ["--engine", "sglang", "--model-path", "m"].map(Into::into);
+    let offline = sglang::offline::parse("x", None, args, &Environment::default()).unwrap();
+    let header = Header::new(0, RunFacts::default(), offline.whole().plan.to_json());
+    let plan = again("old --run-log new.runlog.jsonl", &header).unwrap().plan;
+    assert_eq!(plan.warm_up.unwrap().workload.requests, 16);
+    let ServerSpec::Engine(spec) = plan.server else { panic!("no engine") };
+    let servemark_engine::EngineSpec::Worker(worker) = spec.engine else { panic!("no worker") };
+    assert_eq!(worker.log.as_deref(), Some(Path::new("new.engine.log")));
+    refuses(
+        "old --base-url http://new:2",
+        &header,
+        "where the run was of an engine without a server",
+    );
+}
+
+const USUAL: &str = "servemark_vllm_00000000_000000.runlog.jsonl";

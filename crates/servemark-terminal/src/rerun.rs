@@ -1,0 +1,40 @@
+//! A run that is over, once more.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::ensure;
+use servemark::ExitCode;
+use servemark::core::RunLogReader;
+use servemark_cli::{CliError, Rerun};
+
+use crate::{offline, screen, serve};
+
+/// Runs again what a log holds, and tells of it as of any run.
+pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
+    let old = &rerun.recorded;
+    let reader = RunLogReader::open(old)?;
+    let parsed = rerun.parsed(reader.header())?;
+    if !parsed.plan_only {
+        screen::complain(&rerun.announcement(reader.header()));
+    }
+    let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
+    let plan = &parsed.plan;
+    refuse_the_same(old, plan.output.run_log.as_deref())?;
+    let run = offline::run(plan, &context)?;
+    let code = serve::report(&run, &plan.scoring, &plan.output)?;
+    if let Some(new) = &run.run_log {
+        let [old, new] = [old, new].map(|path| path.display());
+        screen::complain(&format!("What changed: servemark compare {old} {new}"));
+    }
+    Ok(code)
+}
+
+/// A run log is never written over by its own rerun.
+fn refuse_the_same(old: &Path, new: Option<&Path>) -> anyhow::Result<()> {
+    let [old, new] = [Some(old), new].map(|path| path.and_then(|path| fs::canonicalize(path).ok()));
+    let is_same = new.is_some() && old == new;
+    let why = "is the log of the run that is run again, which stays; name another".to_owned();
+    ensure!(!is_same, CliError::Setting { flag: "--run-log", why });
+    Ok(())
+}
