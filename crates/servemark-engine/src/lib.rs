@@ -32,6 +32,6 @@ pub use engine::{Engine, EngineControl};
 pub use error::{Death, EngineError, LastWords};
 pub use request::{EnginePrompt, EngineRequest, RequestId, Sampling};
 pub use scripted::{Fault, ScriptedEngine, ScriptedSpec};
-pub use spec::{EngineRunSpec, EngineSpec, Submission, WorkerEngine, WorkerSpec};
+pub use spec::{EngineRunSpec, EngineSpec, PromptForm, Submission, WorkerEngine, WorkerSpec};
 pub use step::{Emission, StepEngine};
 pub use transport::{EngineCall, EngineTransport, Waves};

@@ -1,6 +1,7 @@
 //! A request as an engine takes it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use servemark_core::JsonObject;
 
 /// Which request of an engine's life.
@@ -14,25 +15,32 @@ pub struct EngineRequest {
     pub id: RequestId,
     /// What the model is given.
     pub prompt: EnginePrompt,
+    /// How many tokens that is by our count.
+    pub prompt_tokens: u32,
     /// How many tokens it may make.
     pub output_tokens: u32,
     /// How it chooses them.
     pub sampling: Sampling,
+    /// The adapter that makes them; the model itself without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
 }
 
 impl EngineRequest {
-    /// A request of its parts.
+    /// A request to the model itself, for a prompt that nobody has counted unless it is of tokens.
     pub fn new(
         id: RequestId,
         prompt: EnginePrompt,
         output_tokens: u32,
         sampling: Sampling,
     ) -> Self {
-        Self { id, prompt, output_tokens, sampling }
+        let prompt_tokens = prompt.tokens();
+        Self { id, prompt, prompt_tokens, output_tokens, sampling, adapter: None }
     }
 }
 
-/// What the model is given. Closed: an engine reads tokens, or text that it makes tokens of.
+/// What the model is given. Closed: an engine reads tokens, text that it makes tokens of, or a
+/// conversation that it renders as text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnginePrompt {
@@ -40,6 +48,8 @@ pub enum EnginePrompt {
     Ids(Vec<u32>),
     /// Text, for an engine with a tokenizer.
     Text(String),
+    /// Messages, for an engine with a template for them.
+    Chat(Vec<JsonObject>),
 }
 
 impl EnginePrompt {
@@ -48,7 +58,24 @@ impl EnginePrompt {
         match self {
             Self::Ids(ids) => ids.len() * size_of::<u32>(),
             Self::Text(text) => text.len(),
+            Self::Chat(messages) => serde_json::to_vec(messages).map_or(0, |text| text.len()),
         }
+    }
+
+    fn tokens(&self) -> u32 {
+        match self {
+            Self::Ids(ids) => u32::try_from(ids.len()).unwrap_or(u32::MAX),
+            Self::Text(_) | Self::Chat(_) => 0,
+        }
+    }
+
+    /// What a user says, as a conversation.
+    pub(crate) fn said(text: &str) -> Self {
+        let message = [
+            ("role".to_owned(), json!("user")),
+            ("content".to_owned(), json!([{"type": "text", "text": text}])),
+        ];
+        Self::Chat(vec![message.into_iter().collect()])
     }
 }
 

@@ -22,10 +22,9 @@ pub struct EngineRunSpec {
     /// How it chooses tokens.
     #[serde(default)]
     pub sampling: Sampling,
-    /// Whether a prompt that is text stays text: the engine makes tokens of it, which is part of the
-    /// time then.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub texts: bool,
+    /// What becomes of a prompt that is text.
+    #[serde(default)]
+    pub prompts: PromptForm,
     /// For how long it may be silent, while it loads or has requests, before it counts as hung.
     #[serde(default = "usual_patience", with = "servemark_core::seconds")]
     pub patience: Duration,
@@ -34,8 +33,13 @@ pub struct EngineRunSpec {
 impl EngineRunSpec {
     /// An engine that is given all requests at once.
     pub fn new(engine: EngineSpec) -> Self {
-        let (submission, sampling) = (Submission::default(), Sampling::default());
-        Self { engine, submission, sampling, texts: false, patience: usual_patience() }
+        Self {
+            engine,
+            submission: Submission::default(),
+            sampling: Sampling::default(),
+            prompts: PromptForm::default(),
+            patience: usual_patience(),
+        }
     }
 }
 
@@ -69,6 +73,11 @@ impl EngineSpec {
             _ => "engine",
         }
     }
+
+    /// Whether requests may ask for adapters.
+    pub fn has_adapters(&self) -> bool {
+        matches!(self, Self::Worker(worker) if worker.engine == WorkerEngine::Vllm)
+    }
 }
 
 /// How an engine is given its requests. Closed: together or not.
@@ -80,6 +89,20 @@ pub enum Submission {
     AtOnce,
     /// Each for itself when it is due; its tokens come as they are made.
     OneByOne,
+}
+
+/// What becomes of a prompt that is text before an engine is given it. Closed: these are what an
+/// engine can be given.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptForm {
+    /// It is made tokens of before it is due.
+    #[default]
+    Tokens,
+    /// It stays text: the engine makes tokens of it, which is part of the time then.
+    Text,
+    /// It becomes what a user says in a conversation, which the engine renders and makes tokens of.
+    Chat,
 }
 
 /// A real engine in a process of its own Python.
@@ -132,6 +155,8 @@ pub enum WorkerEngine {
     Sglang,
     /// `sglang.Runtime`, a server that the worker starts and asks.
     SglangRuntime,
+    /// A model of Transformers, which generates for batches as vLLM's benchmark has it do.
+    Transformers,
     /// `vllm.LLM`, or `AsyncLLM` where requests come one by one.
     Vllm,
 }
@@ -142,6 +167,7 @@ impl WorkerEngine {
         match self {
             Self::Sglang => "sglang",
             Self::SglangRuntime => "sglang_runtime",
+            Self::Transformers => "transformers",
             Self::Vllm => "vllm",
         }
     }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::desk::{Output, Piece, Reply};
 use crate::detokenize::Detokenizer;
 use crate::intake::Intake;
-use crate::{Engine, EnginePrompt, EngineRequest, RequestId, Submission};
+use crate::{Engine, EnginePrompt, EngineRequest, PromptForm, RequestId, Submission};
 
 /// Carries requests to an engine.
 ///
@@ -44,9 +44,10 @@ impl Waves {
     }
 }
 
-/// A request ready to be handed over, or why it cannot be: even then it is one of its wave.
+/// A request ready to be numbered and handed over, or why it cannot be: even then it is one of its
+/// wave.
 #[derive(Debug)]
-pub struct EngineCall(Result<(EnginePrompt, u32), RequestError>);
+pub struct EngineCall(Result<EngineRequest, RequestError>);
 
 impl EngineTransport {
     /// To an engine. With a tokenizer texts become token ids before they are due, and an engine's
@@ -80,26 +81,38 @@ impl EngineTransport {
     }
 
     fn request(&self, call: EngineCall) -> Result<(EngineRequest, Replies), RequestError> {
-        let (prompt, output_tokens) = call.0?;
-        let id = self.next.fetch_add(1, Relaxed);
+        let request = EngineRequest { id: self.next.fetch_add(1, Relaxed), ..call.0? };
+        let id = request.id;
         let inbox = self.engine.open(id)?;
-        let sampling = self.engine.spec().sampling.clone();
-        let request = EngineRequest::new(id, prompt, output_tokens, sampling);
         Ok((request, Replies { inbox, engine: self.engine.clone(), id, is_over: false }))
+    }
+
+    /// What is asked of the engine, with no number yet.
+    fn asked(&self, prompt: EnginePrompt, sample: &Sample) -> EngineRequest {
+        let sampling = self.engine.spec().sampling.clone();
+        let request = EngineRequest::new(0, prompt, sample.output_tokens, sampling);
+        let (prompt_tokens, adapter) = (sample.prompt_tokens, sample.adapter.clone());
+        EngineRequest { prompt_tokens, adapter, ..request }
     }
 
     fn prompt(&self, prompt: &Prompt) -> Result<EnginePrompt, RequestError> {
         let encode_failed = |why: String| RequestError::new(ErrorKind::Encode, why);
-        if let Prompt::TokenIds(ids) = prompt {
-            return Ok(EnginePrompt::Ids(ids.clone()));
+        let form = self.engine.spec().prompts;
+        match (prompt, form) {
+            (Prompt::Messages(said), PromptForm::Chat) => {
+                return Ok(EnginePrompt::Chat(said.clone()));
+            }
+            (Prompt::TokenIds(ids), _) => return Ok(EnginePrompt::Ids(ids.clone())),
+            _ => {}
         }
         let text = prompt.text().ok_or_else(|| encode_failed(ONLY_TEXT.to_owned()))?;
-        match self.tokenizer.as_ref().filter(|_| !self.engine.spec().texts) {
-            None => Ok(EnginePrompt::Text(text.into_owned())),
-            Some(tokenizer) => {
+        match (form, &self.tokenizer) {
+            (PromptForm::Chat, _) => Ok(EnginePrompt::said(&text)),
+            (PromptForm::Tokens, Some(tokenizer)) => {
                 let ids = tokenizer.encode(&text, SpecialTokens::Add);
                 ids.map(EnginePrompt::Ids).map_err(|error| encode_failed(error.to_string()))
             }
+            _ => Ok(EnginePrompt::Text(text.into_owned())),
         }
     }
 
@@ -117,11 +130,11 @@ impl Transport for EngineTransport {
         } else {
             Err(RequestError::new(ErrorKind::Encode, ONLY_TEXT))
         };
-        Ok(EngineCall(prompt.map(|prompt| (prompt, sample.output_tokens))))
+        Ok(EngineCall(prompt.map(|prompt| self.asked(prompt, sample))))
     }
 
     fn bytes(call: &EngineCall) -> usize {
-        call.0.as_ref().map_or(0, |(prompt, _)| prompt.bytes())
+        call.0.as_ref().map_or(0, |request| request.prompt.bytes())
     }
 
     async fn execute(

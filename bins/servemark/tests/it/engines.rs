@@ -57,6 +57,23 @@ fn throughput_is_told_as_vllm_tells_it() {
 }
 
 #[test]
+fn conversations_adapters_and_transformers_are_told_of_alike() {
+    let ways = [
+        ("--backend vllm-chat", "vllm"),
+        ("--enable-lora --max-loras 2 --lora-path an/adapter", "vllm"),
+        ("--backend hf --hf-max-batch-size 3", "transformers"),
+    ];
+    for (way, name) in ways {
+        let folder = tempfile::tempdir().unwrap();
+        let run = bench(&folder, &format!("{THROUGHPUT} --num-warmups 1 {way}"));
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+        let out = result(&folder);
+        assert_eq!((&out["num_requests"], &out["measured_over"]), (&json!(4), &json!("calls")));
+        assert_eq!(log(&folder)[0]["header"]["engine"]["name"], name);
+    }
+}
+
+#[test]
 fn a_batch_after_the_other_is_told_as_vllm_tells_it() {
     let folder = tempfile::tempdir().unwrap();
     let run = bench(&folder, &format!("{LATENCY} --use-beam-search --n 2"));

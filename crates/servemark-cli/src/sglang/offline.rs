@@ -14,7 +14,8 @@ use serde_json::json;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, RandomSpec, RangeRatio, Source};
 use servemark_engine::{
-    EngineRunSpec, EngineSpec, Sampling, ScriptedSpec, Submission, WorkerEngine, WorkerSpec,
+    EngineRunSpec, EngineSpec, PromptForm, Sampling, ScriptedSpec, Submission, WorkerEngine,
+    WorkerSpec,
 };
 use servemark_plan::{BenchPlan, Layout, ModelSpec, ProfileSpec, ServerSpec, WorkloadSpec};
 use servemark_runner::WarmupSpec;
@@ -190,7 +191,7 @@ impl OfflineArgs {
             json_object("--extra-request-body", self.extra_request_body.as_deref())?;
         spec.patience = self.target.worker.patience()?;
         // Its server takes no token ids.
-        spec.texts = self.is_runtime();
+        spec.prompts = if self.is_runtime() { PromptForm::Text } else { PromptForm::Tokens };
         Ok(spec)
     }
 

@@ -137,11 +137,25 @@ impl<A: Parser> Line<A> {
     }
 }
 
+/// What is called. Closed: these are the backends of vLLM's benchmark.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Callee {
+    /// vLLM's engine, which is given texts.
+    Vllm,
+    /// The same, which is given conversations.
+    VllmChat,
+    /// A model of Transformers.
+    Transformers,
+}
+
 /// How the engine is called.
 #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "engines are not built"))]
 struct Calls {
-    /// Its own arguments.
+    callee: Callee,
+    /// Its own arguments, as a command line.
     argv: Vec<String>,
+    /// The same by name.
+    args: JsonObject,
     /// What the worker is told of each call besides requests.
     call: JsonObject,
     /// How many outputs a prompt has.
@@ -231,6 +245,10 @@ const SERVER: [&str; 7] = [
     "--port",
     "--ready-check-timeout-sec",
 ];
+
+fn object<const N: usize>(members: [(&str, Value); N]) -> JsonObject {
+    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
 
 /// Keys of every request: tokens are drawn as both commands have vLLM's engine draw them.
 fn sampling(n: i64) -> Value {

@@ -7,6 +7,7 @@ mod plans;
 mod properties;
 mod refusals;
 mod vllm;
+#[cfg(feature = "engine")]
 mod vllm_throughput;
 
 use servemark_cli::{CliError, Environment, LocalTime, Parsed, UsageError, sglang};

@@ -9,6 +9,7 @@ use servemark_cli::vllm::Offline;
 use servemark_cli::{Invocation, Parsed, door};
 use servemark_core::{DrawContext, NoProgress, Session};
 use servemark_rng::RandomState;
+use servemark_schedule::AdapterSpec;
 use servemark_tokenizer::HfTokenizer;
 
 use super::environment;
@@ -26,7 +27,7 @@ fn the_prompts_are_vllms() {
         assert_eq!(warm_up.unwrap_or_default(), prompts(&case["warmup"]), "{}", case["argv"]);
         compared += 1;
     }
-    assert_eq!(compared, 13, "a case was added or lost");
+    assert_eq!(compared, 19, "a case was added or lost");
 }
 
 /// vLLM takes `--prefix-len` and then goes by the default of `--random-prefix-len`.
@@ -44,11 +45,7 @@ fn read(case: &Value) -> Offline {
     let word = |word: &str| {
         if word.contains('/') { fixture(word).into_os_string() } else { word.into() }
     };
-    let words = argv.map(word);
-    // What is drawn does not hang on who answers, and a server answers every backend.
-    let server = ["--base-url", "http://127.0.0.1:1"];
-    let words = ["vllm", "bench", "throughput"].into_iter().map(Into::into).chain(words);
-    let words = words.chain(server.map(Into::into));
+    let words = ["vllm", "bench", "throughput"].into_iter().map(Into::into).chain(argv.map(word));
     match door::parse(words, &environment()).unwrap() {
         Invocation::Offline(offline) => *offline,
         other => panic!("{other:?}"),
@@ -60,20 +57,24 @@ fn drawn(parsed: &Parsed, tokenizer: &HfTokenizer) -> Vec<Value> {
     let mut random = RandomState::seeded(workload.seed.into());
     let mut context = DrawContext::new(tokenizer, &mut random, &NoProgress);
     let draw = workload.dataset.draw(workload.requests, &mut context).unwrap();
-    draw.sessions.iter().map(row).collect()
+    let mut adapters = parsed.plan.load.adapters.as_ref().map(AdapterSpec::chooser);
+    let mut adapter = || adapters.as_mut().map(|adapters| adapters.choose(&mut random));
+    draw.sessions.iter().map(|session| row(session, adapter())).collect()
 }
 
-fn row(session: &Session) -> Value {
-    let sample = &session.first;
-    json!([sample.prompt, sample.prompt_tokens, sample.output_tokens])
+fn row(Session { first, .. }: &Session, adapter: Option<&str>) -> Value {
+    json!([first.prompt, first.prompt_tokens, first.output_tokens, adapter])
 }
 
 fn prompts(rows: &Value) -> Vec<Value> {
     let rows = rows.as_array().into_iter().flatten();
-    rows.map(|row| json!([text(&row["prompt"]), row["prompt_len"], row["output_len"]])).collect()
+    let row = |row: &Value| {
+        json!([text(&row["prompt"]), row["prompt_len"], row["output_len"], row["adapter"]])
+    };
+    rows.map(row).collect()
 }
 
-/// With vLLM's chat backend a text is a conversation already; our route makes it one.
+/// With vLLM's chat backend a text is a conversation already; ours is made one when it is asked.
 fn text(prompt: &Value) -> &Value {
     if prompt.is_string() { prompt } else { &prompt[0]["content"][0]["text"] }
 }

@@ -27,7 +27,7 @@ pub(super) struct Process {
     /// Closed when all of it has ended.
     over: Mutex<Receiver<()>>,
     ended: watch::Receiver<bool>,
-    /// The folder with the worker's program.
+    /// The folder with the worker's program and what it imports.
     _folder: TempDir,
 }
 
@@ -45,6 +45,7 @@ impl Process {
         let folder = tempfile::Builder::new().prefix("servemark-engine-").tempdir()?;
         let program = folder.path().join("servemark_worker.py");
         fs::write(&program, PROGRAM)?;
+        fs::write(folder.path().join("servemark_engines.py"), ENGINES)?;
         let mut command = Command::new(&spec.python);
         command.arg(&program).envs(&spec.environment).env("PYTHONUNBUFFERED", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -176,6 +177,8 @@ fn write_to(mut stdin: ChildStdin) -> io::Result<Sender<Vec<u8>>> {
 
 /// The worker and its supervisor.
 const PROGRAM: &str = include_str!("worker.py");
+/// What it imports.
+const ENGINES: &str = include_str!("engines.py");
 
 /// How long the kernel may take to end processes that were killed.
 const KILLING: Duration = Duration::from_secs(10);

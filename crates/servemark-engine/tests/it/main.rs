@@ -6,4 +6,5 @@
 mod candle;
 mod scripted;
 mod stage;
+mod transformers;
 mod worker;

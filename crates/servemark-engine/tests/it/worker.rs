@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use servemark_core::{ErrorKind, JsonObject, MonotonicClock, RequestRecord, Weights};
+use servemark_core::{
+    ErrorKind, JsonObject, MonotonicClock, Prompt, RequestRecord, Sample, Weights,
+};
 use servemark_engine::{
-    Engine, EngineControl, EngineError, EngineRunSpec, EngineSpec, Submission, WorkerEngine,
-    WorkerSpec,
+    Engine, EngineControl, EngineError, EngineRunSpec, EngineSpec, PromptForm, Submission,
+    WorkerEngine, WorkerSpec,
 };
 use tempfile::TempDir;
 
-use crate::stage::{block_on, run, send};
+use crate::stage::{block_on, run, run_samples, send};
 
 const BOTH: [WorkerEngine; 2] = [WorkerEngine::Sglang, WorkerEngine::Vllm];
 
-fn worker(engine: WorkerEngine, fake: &Value) -> WorkerSpec {
+/// One that runs a stand-in, which misbehaves as it is told.
+pub(crate) fn worker(engine: WorkerEngine, fake: &Value) -> WorkerSpec {
     let mut worker = WorkerSpec::new(engine, "python3");
     worker.args = object(json!({"load_format": "dummy", "fake": fake}));
     let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/engines");
@@ -25,13 +28,13 @@ fn worker(engine: WorkerEngine, fake: &Value) -> WorkerSpec {
     worker
 }
 
-fn spec(worker: WorkerSpec, submission: Submission) -> EngineRunSpec {
+pub(crate) fn spec(worker: WorkerSpec, submission: Submission) -> EngineRunSpec {
     let mut spec = EngineRunSpec::new(EngineSpec::Worker(Box::new(worker)));
     spec.submission = submission;
     spec
 }
 
-fn object(value: Value) -> JsonObject {
+pub(crate) fn object(value: Value) -> JsonObject {
     let Value::Object(object) = value else { panic!("{value} is no object") };
     object
 }
@@ -99,7 +102,7 @@ fn a_worker_says_what_its_engine_is() {
 fn texts_that_stay_texts_are_told_by_the_engine() {
     for engine in [WorkerEngine::SglangRuntime, WorkerEngine::Vllm] {
         let mut spec = spec(worker(engine, &json!({})), Submission::AtOnce);
-        spec.texts = true;
+        spec.prompts = PromptForm::Text;
         let records = run(&spec, &["abc", "x"]).unwrap();
         let texts: Vec<_> = records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, ["cba", "xxx"], "{engine:?}");
@@ -108,11 +111,14 @@ fn texts_that_stay_texts_are_told_by_the_engine() {
 
 #[test]
 fn a_runtime_that_refuses_its_requests_says_why() {
-    let refusals = [(true, "this prompt is refused"), (false, "takes texts, and no token ids")];
-    for (texts, why) in refusals {
+    let refusals = [
+        (PromptForm::Text, "this prompt is refused"),
+        (PromptForm::Tokens, "takes texts, and no token ids"),
+    ];
+    for (prompts, why) in refusals {
         let worker = worker(WorkerEngine::SglangRuntime, &json!({"refuse": 3}));
         let mut spec = spec(worker, Submission::AtOnce);
-        spec.texts = texts;
+        spec.prompts = prompts;
         let records = run(&spec, &["abc"]).unwrap();
         assert!(failure(&records[0]).1.contains(why), "{:?}", failure(&records[0]));
     }
@@ -132,6 +138,38 @@ fn vllms_ways_of_answering_are_asked_for_by_name() {
     assert_eq!(counted(json!({"detokenize": false})), (Some(6), String::new()));
     let beams = (Some(9), "abccba".repeat(3));
     assert_eq!(counted(json!({"beam_width": 3})), beams);
+}
+
+#[test]
+fn a_conversation_is_the_engines_to_render() {
+    for call in [json!({}), json!({"prequeue": true})] {
+        let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+        worker.call = object(call);
+        let mut spec = spec(worker, Submission::AtOnce);
+        spec.prompts = PromptForm::Chat;
+        let said = json!([{"role": "x", "content": [{"type": "text", "text": "y"}]}]);
+        let said = Prompt::Messages(serde_json::from_value(said).unwrap());
+        let samples = vec![Sample::new("abc", 3, 3), Sample::new(said, 1, 3)];
+        let records = run_samples(&spec, samples).unwrap();
+        let texts: Vec<_> = records.iter().map(|record| record.text.as_str()).collect();
+        assert_eq!(texts, ["cba", "y:x"]);
+        let counted = records.iter().map(|record| record.usage.unwrap().prompt_tokens.unwrap());
+        assert_eq!(counted.collect::<Vec<_>>(), ["user:abc".len() as u32, "x:y".len() as u32]);
+    }
+}
+
+#[test]
+fn an_adapter_answers_those_who_ask_for_it() {
+    for submission in [Submission::AtOnce, Submission::OneByOne] {
+        let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+        worker.call = object(json!({"lora_path": "an/adapter"}));
+        let mut asking = Sample::new("abc", 3, 1);
+        asking.adapter = Some("2".to_owned());
+        let samples = vec![asking, Sample::new("x", 1, 1)];
+        let records = run_samples(&spec(worker, submission), samples).unwrap();
+        let texts: Vec<_> = records.iter().map(|record| record.text.as_str()).collect();
+        assert_eq!(texts, ["2 of /an/adapter: c", "x"]);
+    }
 }
 
 #[test]

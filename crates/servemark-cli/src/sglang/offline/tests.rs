@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use servemark_core::{DrawContext, NoProgress};
-use servemark_engine::{CandleSpec, LoadFormat};
+use servemark_engine::{CandleSpec, LoadFormat, PromptForm};
 use servemark_rng::RandomState;
 
 use super::*;
@@ -64,7 +64,7 @@ fn a_runtime_is_given_texts() {
     let given = read(&["--backend", "runtime", "--model-path", "m", "--tp", "2"]).unwrap();
     assert_eq!(worker(&given).engine, WorkerEngine::SglangRuntime);
     assert_eq!(worker(&given).argv, ["--model-path", "m", "--tp", "2"]);
-    assert!(engine(&given).texts);
+    assert_eq!(engine(&given).prompts, PromptForm::Text);
 }
 
 fn candle(offline: &Offline) -> &CandleSpec {

@@ -41,13 +41,34 @@ pub(super) fn value<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
     })
 }
 
+/// Whether the arguments turn a switch on; the last of them counts.
+pub(super) fn is_on(args: &[String], switch: &str) -> bool {
+    let off = switch.replacen("--", "--no-", 1);
+    args.iter().rev().find(|arg| **arg == switch || **arg == off).is_some_and(|arg| arg == switch)
+}
+
 /// Refuses the first of them, by its name: a server has its own.
 pub(super) fn refuse(args: &[String]) -> Result<(), CliError> {
-    let mut names = args.iter().filter_map(|arg| arg.split(['=', '.']).next());
-    match names.find_map(of_engine) {
+    match flags_of(args).next() {
         None => Ok(()),
         Some(flag) => Err(CliError::setting(flag, WHY)),
     }
+}
+
+/// The names of those that are given.
+pub(super) fn flags_of(args: &[String]) -> impl Iterator<Item = &'static str> {
+    args.iter().filter_map(|arg| of_engine(name_in(arg)))
+}
+
+/// Whether all flags among them are the engine's.
+pub(super) fn are_known(args: &[String]) -> bool {
+    let mut flags = args.iter().map(|arg| name_in(arg)).filter(|name| name.starts_with("--"));
+    args.first().is_none_or(|arg| arg.starts_with('-'))
+        && flags.all(|name| of_engine(name).is_some())
+}
+
+fn name_in(arg: &str) -> &str {
+    arg.split_once(['=', '.']).map_or(arg, |(name, _)| name)
 }
 
 /// The argument that a name stands for, which may be short or turned off.

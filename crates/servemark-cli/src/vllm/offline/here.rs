@@ -1,18 +1,20 @@
 //! An engine in the place of a server.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use servemark_core::JsonObject;
-use servemark_engine::{EngineRunSpec, EngineSpec, Submission, WorkerEngine, WorkerSpec};
+use servemark_engine::{
+    EngineRunSpec, EngineSpec, PromptForm, Submission, WorkerEngine, WorkerSpec,
+};
 use servemark_plan::ServerSpec;
 use servemark_runner::WarmupSpec;
 
-use super::{Calls, MODEL};
+use super::{Callee, Calls, MODEL, object};
 use crate::Parsed;
 use crate::error::CliError;
 use crate::own::WorkerArgs;
 
-/// Puts vLLM's engine into a plan. It is given what vLLM's own command gives it: texts where those
-/// are drawn, and the same parameters of sampling.
+/// Puts an engine into a plan. It is given what vLLM's own command gives it: texts where those are
+/// drawn, and the same parameters of sampling.
 pub(super) fn put(
     parsed: &mut Parsed,
     args: &WorkerArgs,
@@ -20,16 +22,18 @@ pub(super) fn put(
     calls: &Calls,
 ) -> Result<(), CliError> {
     let plan = &mut parsed.plan;
-    let mut worker = WorkerSpec::new(WorkerEngine::Vllm, args.interpreter(python));
+    let mut worker = WorkerSpec::new(calls.callee.engine(), args.interpreter(python));
     worker.argv.clone_from(&calls.argv);
+    worker.args.clone_from(&calls.args);
     worker.call.clone_from(&calls.call);
     worker.log = args.log(&plan.output);
     let mut spec = EngineRunSpec::new(EngineSpec::Worker(Box::new(worker)));
     spec.submission = if calls.streams { Submission::OneByOne } else { Submission::AtOnce };
     spec.sampling.temperature = 1.0;
-    spec.sampling.extra =
-        [("n", json!(calls.n)), ("top_p", json!(1.0))].map(named).into_iter().collect();
-    spec.texts = true;
+    // vLLM lets Transformers' outputs end where the model ends them.
+    spec.sampling.ignore_eos = calls.callee != Callee::Transformers;
+    spec.sampling.extra = object([("n", json!(calls.n)), ("top_p", json!(1.0))]);
+    spec.prompts = calls.callee.prompts();
     spec.patience = args.patience()?;
     plan.server = ServerSpec::Engine(spec);
     plan.model.name.get_or_insert_with(|| MODEL.to_owned());
@@ -40,6 +44,18 @@ pub(super) fn put(
     plan.check().map_err(CliError::Plan)
 }
 
-fn named((key, value): (&str, Value)) -> (String, Value) {
-    (key.to_owned(), value)
+impl Callee {
+    fn engine(self) -> WorkerEngine {
+        match self {
+            Self::Vllm | Self::VllmChat => WorkerEngine::Vllm,
+            Self::Transformers => WorkerEngine::Transformers,
+        }
+    }
+
+    fn prompts(self) -> PromptForm {
+        match self {
+            Self::Vllm | Self::Transformers => PromptForm::Text,
+            Self::VllmChat => PromptForm::Chat,
+        }
+    }
 }

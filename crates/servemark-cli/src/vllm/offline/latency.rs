@@ -10,7 +10,7 @@ use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
 use servemark_runner::WarmupSpec;
 
 use super::names::{LATENCY, LATENCY_SHARED};
-use super::{Calls, Line, Offline, Told, here, plan, sampling, unlogged, with_serve_flags};
+use super::{Callee, Calls, Line, Offline, Told, here, plan, sampling, unlogged, with_serve_flags};
 use crate::Parsed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -114,7 +114,8 @@ impl LatencyArgs {
             call.insert("beam_width".to_owned(), json!(self.n));
         }
         let argv = ["--no-enable-prefix-caching".to_owned()].into_iter().chain(line.argv());
-        Calls { argv: argv.collect(), call, n: self.n, streams: false }
+        let (callee, args) = (Callee::Vllm, JsonObject::new());
+        Calls { callee, argv: argv.collect(), args, call, n: self.n, streams: false }
     }
 
     fn batches(&self, asks_server: bool) -> Result<Batches, CliError> {

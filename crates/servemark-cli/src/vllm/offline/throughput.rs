@@ -1,6 +1,8 @@
 //! `vllm bench throughput`: how many requests and tokens there are a second when everything is sent
 //! at once.
 
+mod rules;
+
 use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, Resettable};
@@ -9,7 +11,10 @@ use serde_json::json;
 use servemark_core::JsonObject;
 
 use super::names::{THROUGHPUT, THROUGHPUT_SHARED, THROUGHPUT_UNSET};
-use super::{Calls, Line, Offline, Told, engine, here, plan, sampling, unlogged, with_serve_flags};
+use super::{
+    Callee, Calls, Line, MODEL, Offline, Told, engine, here, object, plan, sampling, unlogged,
+    with_serve_flags,
+};
 use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -28,7 +33,8 @@ use crate::python;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ThroughputArgs {
-    /// What is measured: vllm, which over HTTP means text completions; or vllm-chat, over HTTP
+    /// What is measured: vllm, which over HTTP means text completions; vllm-chat; or hf, a model of
+    /// Transformers, not over HTTP
     #[arg(long, value_name = "NAME", default_value = "vllm",
           value_parser = PossibleValuesParser::new(["vllm", "hf", "mii", "vllm-chat"]))]
     backend: String,
@@ -60,7 +66,7 @@ pub(super) struct ThroughputArgs {
     /// The file of the result
     #[arg(long, value_name = "PATH")]
     output_json: Option<String>,
-    /// Call the asynchronous engine; a server has no other
+    /// Call the asynchronous engine, with --backend vllm; a server has no other
     #[arg(long)]
     async_engine: bool,
     /// Let the engine begin when everything is queued: not over HTTP
@@ -69,7 +75,7 @@ pub(super) struct ThroughputArgs {
     /// Make no texts of the outputs: not over HTTP
     #[arg(long)]
     disable_detokenize: bool,
-    /// The adapter that the engine loads: not over HTTP
+    /// The adapter that the engine loads, with --enable-lora: not over HTTP
     #[arg(long, value_name = "PATH")]
     lora_path: Option<String>,
     /// How a request's adapter is chosen
@@ -120,76 +126,70 @@ pub(super) fn command() -> Command {
 }
 
 impl ThroughputArgs {
-    /// vLLM's rules in its words, and then what cannot be done.
-    fn check(&self, line: &Line<Self>) -> Result<(), CliError> {
-        self.check_rules(line)?;
-        if line.asks_server() { self.check_server() } else { self.check_engine() }
-    }
-
-    fn check_rules(&self, line: &Line<Self>) -> Result<(), CliError> {
-        let is_vllms = ["vllm", "vllm-chat"].contains(&self.backend.as_str());
-        let leftovers = &line.given.reading.leftovers;
-        let rules = [
-            (
-                self.prequeue_requests && !is_vllms,
-                "--prequeue-requests requires --backend vllm or vllm-chat",
-            ),
-            (
-                self.prequeue_requests && self.async_engine,
-                "--prequeue-requests is not supported with --async-engine",
-            ),
-            (
-                self.backend == "hf" && self.hf_max_batch_size.is_none(),
-                "HF max batch size is required for HF backend",
-            ),
-            (
-                self.backend != "hf" && self.hf_max_batch_size.is_some(),
-                "HF max batch size is only for HF backend.",
-            ),
-            (
-                self.lora_path.is_none() && leftovers.iter().any(|arg| arg == "--enable-lora"),
-                "LoRA path must be provided when enable_lora is True",
-            ),
-            (engine::value(leftovers, &REPLICAS).is_some_and(|n| n != "1"), ONE_REPLICA),
-        ];
-        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-        broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
-    }
-
-    /// What needs an engine of one's own.
-    fn check_server(&self) -> Result<(), CliError> {
-        let is_vllms = ["vllm", "vllm-chat"].contains(&self.backend.as_str());
-        let within = [
-            (!is_vllms, "--backend", NOT_THIS_BACKEND),
-            (self.prequeue_requests, "--prequeue-requests", NOT_QUEUED),
-            (self.disable_detokenize, "--disable-detokenize", NOT_WITHOUT_TEXT),
-            (self.lora_path.is_some(), "--lora-path", NOT_LOADED),
-        ];
-        match within.into_iter().find(|(is_given, ..)| *is_given) {
-            Some((_, flag, why)) => Err(CliError::setting(flag, why)),
-            None => Ok(()),
-        }
-    }
-
-    /// What is not built of engines.
-    fn check_engine(&self) -> Result<(), CliError> {
-        match self.backend.as_str() {
-            "vllm" => {}
-            "vllm-chat" => return Err(CliError::not_built("--backend vllm-chat without a server")),
-            other => return Err(CliError::not_built(format!("--backend {other}"))),
-        }
-        if self.lora_path.is_some() {
-            return Err(CliError::not_built("--lora-path"));
-        }
-        Ok(())
-    }
-
     /// How the engine is called.
     fn calls(&self, line: &Line<Self>) -> Calls {
-        let mut call = JsonObject::new();
-        call.insert("detokenize".to_owned(), json!(!self.disable_detokenize));
-        call.insert("prequeue".to_owned(), json!(self.prequeue_requests));
-        Calls { argv: line.argv(), call, n: self.n, streams: self.async_engine }
+        let callee = self.callee();
+        let (argv, args) = match callee {
+            Callee::Transformers => (Vec::new(), self.transformers(line)),
+            Callee::Vllm | Callee::VllmChat => (line.argv(), JsonObject::new()),
+        };
+        let streams = self.async_engine && callee == Callee::Vllm;
+        Calls { callee, argv, args, call: self.call(line), n: self.n, streams }
+    }
+
+    fn callee(&self) -> Callee {
+        match self.backend.as_str() {
+            "hf" => Callee::Transformers,
+            "vllm-chat" => Callee::VllmChat,
+            _ => Callee::Vllm,
+        }
+    }
+
+    /// What the worker is told of each call.
+    fn call(&self, line: &Line<Self>) -> JsonObject {
+        let mut call = object([("detokenize", json!(!self.disable_detokenize))]);
+        match self.hf_max_batch_size {
+            Some(most) => call.extend(object([("max_batch_size", json!(most))])),
+            None => call.extend(object([("prequeue", json!(self.prequeue_requests))])),
+        }
+        if self.loads_adapters(line) {
+            call.extend(object([("lora_path", json!(self.lora_path))]));
+        }
+        call
+    }
+
+    /// What Transformers needs to know of the model.
+    fn transformers(&self, line: &Line<Self>) -> JsonObject {
+        let last = |flag: &str| line.given.values(flag).last().filter(|value| !value.is_empty());
+        let model = last("--model").map_or(MODEL, String::as_str);
+        let tokenizer = last("--tokenizer").map_or(model, String::as_str);
+        let dtype = engine::value(&line.given.reading.leftovers, &["--dtype"]).unwrap_or("auto");
+        object([
+            ("model", json!(model)),
+            ("tokenizer", json!(tokenizer)),
+            ("dtype", json!(dtype)),
+            ("trust_remote_code", json!(line.given.is("--trust-remote-code"))),
+            ("torch_compile", json!(self.hf_enable_torch_compile)),
+        ])
+    }
+
+    fn loads_adapters(&self, line: &Line<Self>) -> bool {
+        let has_path = self.lora_path.as_ref().is_some_and(|path| !path.is_empty());
+        has_path && engine::is_on(&line.given.reading.leftovers, rules::ENABLE_LORA)
+    }
+
+    /// The adapters among which requests are spread: all are one, under as many numbers as the
+    /// engine holds at once.
+    fn adapters(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
+        if !self.loads_adapters(line) {
+            return Ok(Vec::new());
+        }
+        let most = engine::value(&line.given.reading.leftovers, &[MAX_LORAS]).unwrap_or("1");
+        let most = python::int(most).map_err(|why| CliError::setting(MAX_LORAS, why))?;
+        let most: u32 = at_least(MAX_LORAS, 1, most)?;
+        let how = format!("--lora-assignment={}", self.lora_assignment);
+        let names = (1..=most).map(|number| number.to_string());
+        Ok([how, "--lora-modules".to_owned()].into_iter().chain(names).collect())
     }
 
     /// What the command means beyond the flags that `bench serve` has as well.
@@ -208,7 +208,12 @@ impl ThroughputArgs {
             "--ignore-eos".to_owned(),
             format!("--extra-body={}", sampling(self.n)),
         ];
+        // A tokenizer of Mistral's own is none of Transformers'.
+        words.extend(
+            (self.callee() == Callee::Transformers).then(|| "--tokenizer-mode=hf".to_owned()),
+        );
         words.extend(self.lengths(dataset, given)?);
+        words.extend(self.adapters(line)?);
         Ok(words)
     }
 
@@ -249,21 +254,6 @@ impl ThroughputArgs {
         let other = [format!("--seed={seed}"), format!("--num-prompts={requests}")];
         Ok((requests > 0).then(|| run.into_iter().chain(other).collect()))
     }
-
-    fn warnings(&self, line: &Line<Self>) -> Vec<String> {
-        let (given, asks_server) = (&line.given, line.asks_server());
-        let says = [
-            (self.dataset(given) != self.dataset_name && given.is("--dataset-name"), NO_PATH),
-            (
-                self.async_engine && asks_server,
-                "--async-engine has no effect: a server's engine is one",
-            ),
-            (self.hf_enable_torch_compile, "--hf-enable-torch-compile has no effect here"),
-            (given.is("--lora-assignment"), "--lora-assignment has no effect without --lora-path"),
-        ];
-        let said = says.into_iter().filter(|(is_so, _)| *is_so);
-        said.map(|(_, warning)| warning.to_owned()).collect()
-    }
 }
 
 /// vLLM has no default for them, and ends in an error of arithmetic.
@@ -275,6 +265,9 @@ fn prefix_lengths(given: &Given) -> Result<Vec<String>, CliError> {
 }
 
 const PROGRAM: &str = "vllm bench throughput";
+
+/// How many adapters the engine holds at once.
+const MAX_LORAS: &str = "--max-loras";
 
 const DATASETS: [&str; 8] = [
     "sharegpt",
@@ -293,20 +286,3 @@ const PREFIX: [&str; 4] = [
     "--prefix-repetition-num-prefixes",
     "--prefix-repetition-output-len",
 ];
-
-/// How many copies of a model there are.
-const REPLICAS: [&str; 2] = ["--data-parallel-size", "-dp"];
-const ONE_REPLICA: &str = "Data parallel is only supported with external launcher mode with \
-                           synchronous engine in offline benchmark, please use benchmark serving \
-                           instead";
-const NO_PATH: &str = "When dataset path is not set, it will default to random dataset";
-const NOT_THIS_BACKEND: &str = "says how the server is asked, and here that is vllm (text \
-                                completions) or vllm-chat; the others run a model in vLLM's own \
-                                process";
-const NOT_QUEUED: &str = "needs an engine of one's own: a running server begins with the first \
-                          request that it gets; leave it out";
-const NOT_WITHOUT_TEXT: &str = "needs an engine of one's own: a server answers in text; leave it \
-                                out";
-const NOT_LOADED: &str = "names an adapter that the engine loads, and over HTTP the engine runs \
-                          already: give it to vllm serve with --lora-modules, and measure it with \
-                          vllm bench serve --lora-modules";
