@@ -36,6 +36,10 @@ pub(super) struct Engine {
 pub(super) struct Offline {
     /// With what the title of its process begins that computes.
     pub(super) core: &'static str,
+    /// Its own benchmarks, whose words ours take too: what Python is told to run.
+    pub(super) bench: Option<&'static [&'static str]>,
+    /// Whether it has a class that starts a server and asks it.
+    pub(super) has_runtime: bool,
 }
 
 /// A server of an engine, with a model of its own.
@@ -114,6 +118,9 @@ pub(super) const ALL: [&Engine; 4] = [&mlx::MLX, &sglang::SGLANG, &vllm::VLLM, &
 /// A small Llama of random weights.
 pub(super) const TINY_LLAMA: Weights =
     Weights { script: "tiny_model.py", folder: "model", model: "model" };
+/// An adapter of random weights for it.
+pub(super) const TINY_ADAPTER: Weights =
+    Weights { script: "tiny_adapter.py", folder: "adapter", model: "adapter" };
 /// An embedder, with a ranker of random weights beside it.
 const EMBEDDER: Weights = Weights { script: "minilm.py", folder: "encoders", model: "encoders" };
 const RANKER: Weights = Weights { model: "encoders/reranker", ..EMBEDDER };

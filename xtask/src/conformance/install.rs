@@ -24,11 +24,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The folder of a model, which is written if it is not there.
+    /// The folder of a model or an adapter, which is written if it is not there.
     pub(super) fn model(&self, weights: Weights) -> anyhow::Result<PathBuf> {
         let whole = self.folder.join(weights.folder);
         let model = self.folder.join(weights.model);
-        if !model.join("model.safetensors").exists() {
+        let is_there = |file| model.join(file).exists();
+        if !["model.safetensors", "adapter_model.safetensors"].into_iter().any(is_there) {
             let script = self.workspace.join("xtask/python").join(weights.script);
             let tokenizer = self.workspace.join("fixtures/tokenizers/gpt2");
             output(Command::new(&self.python).arg(script).arg(&whole).arg(tokenizer))?;

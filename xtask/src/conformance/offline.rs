@@ -1,5 +1,6 @@
 //! An engine without a server: `bench-offline` drives it in its worker process, beside the engine's
-//! own benchmark, and is ended in every way in which a run can end.
+//! own benchmark, and is ended in every way in which a run can end. Where we take the words of its own
+//! benchmarks, both are given the same ones.
 
 mod checks;
 mod client;
@@ -7,6 +8,7 @@ mod own;
 mod prompts;
 mod report;
 mod strays;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,7 @@ use self::checks::{Sides, Toll};
 use self::client::Client;
 use self::own::OwnRun;
 pub(super) use self::report::{line, markdown};
+use self::words::{WORDINGS, Worded};
 use super::bench::Bench;
 use super::engine::{Engine, Offline, TINY_LLAMA};
 use super::install::Place;
@@ -37,6 +40,8 @@ enum Counts {
     Whole(Sides),
     /// Of one that was ended in its middle.
     Ended(Toll),
+    /// Of one in the engine's own words.
+    Worded(Worded),
 }
 
 /// A run of `bench-offline`.
@@ -52,6 +57,8 @@ struct Run {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Submission {
     AtOnce,
+    /// At once, by a server that the engine's own class starts and asks.
+    Served,
     OneByOne,
     /// One by one, four at a time, so that some are answered while others are not.
     FourAtATime,
@@ -70,8 +77,9 @@ enum End {
     ProgramKilled,
 }
 
-const RUNS: [Run; 6] = [
+const RUNS: [Run; 7] = [
     whole("at once", Submission::AtOnce),
+    whole("by its own server", Submission::Served),
     whole("one by one", Submission::OneByOne),
     ended("at once, engine killed", Submission::AtOnce, End::EngineKilled),
     ended("one by one, engine killed", Submission::FourAtATime, End::EngineKilled),
@@ -102,8 +110,14 @@ pub(super) fn examine(
     bench: &Bench,
     only: &str,
 ) -> anyhow::Result<Vec<RunReport>> {
-    let runs: Vec<_> = RUNS.into_iter().filter(|run| run.slug(engine).contains(only)).collect();
-    ensure!(!runs.is_empty(), "no run of {} is named {only:?}", name(engine));
+    let is_possible = |run: &Run| run.submission != Submission::Served || offline.has_runtime;
+    let runs = RUNS.into_iter().filter(is_possible);
+    let runs: Vec<_> = runs.filter(|run| slug(engine, run.name).contains(only)).collect();
+    let wordings = offline.bench.map_or(&[] as &[_], |_| &WORDINGS).iter();
+    let wordings: Vec<_> =
+        wordings.filter(|wording| slug(engine, wording.name).contains(only)).collect();
+    let is_any = !runs.is_empty() || !wordings.is_empty();
+    ensure!(is_any, "no run of {} is named {only:?}", name(engine));
     let model = place.model(TINY_LLAMA)?;
     let prompts = prompts::write(bench.workspace(), &place.folder)?;
     let evidence = place.folder.join("runs");
@@ -111,28 +125,22 @@ pub(super) fn examine(
     let is_compared = runs.iter().any(|run| run.end == End::Done);
     let own = is_compared.then(|| client.own_benchmark(&evidence)).transpose();
     let own = own.context("the engine's own benchmark")?;
-    let examine = |run: Run| {
-        let report = run.examine(&client, &evidence, own.as_ref());
-        super::say(&line(&report));
-        report
-    };
-    Ok(runs.into_iter().map(examine).collect())
+    let in_our_words = runs.into_iter().map(|run| run.examine(&client, &evidence, own.as_ref()));
+    let in_its_words = wordings.into_iter().map(|wording| wording.examine(&client, &evidence));
+    let tell = |report: &RunReport| super::say(&line(report));
+    Ok(in_our_words.chain(in_its_words).inspect(tell).collect())
+}
+
+/// A run's name as a folder's.
+fn slug(engine: &Engine, run: &str) -> String {
+    format!("{} {run}", name(engine)).replace(", ", " ").replace(' ', "-")
 }
 
 impl Run {
-    /// Its name as a folder's.
-    fn slug(self, engine: &Engine) -> String {
-        format!("{} {}", name(engine), self.name).replace(", ", " ").replace(' ', "-")
-    }
-
     fn examine(self, client: &Client<'_>, evidence: &Path, own: Option<&OwnRun>) -> RunReport {
-        let folder: PathBuf = evidence.join(self.slug(client.engine));
+        let folder: PathBuf = evidence.join(slug(client.engine, self.name));
         match client.observe(self, &folder) {
-            Err(error) => RunReport {
-                name: self.name,
-                faults: vec![format!("{error:#}")],
-                counts: Counts::None,
-            },
+            Err(error) => RunReport::broken(self.name, &error),
             Ok(seen) => {
                 let (counts, faults) = match own.filter(|_| self.end == End::Done) {
                     Some(own) => (Counts::Whole(seen.sides(own)), seen.whole_faults(own)),
@@ -141,6 +149,13 @@ impl Run {
                 RunReport { name: self.name, faults, counts }
             }
         }
+    }
+}
+
+impl RunReport {
+    /// A run that gave nothing to compare.
+    fn broken(name: &'static str, error: &anyhow::Error) -> Self {
+        Self { name, faults: vec![format!("{error:#}")], counts: Counts::None }
     }
 }
 
@@ -157,10 +172,11 @@ mod tests {
 
     #[test]
     fn every_run_has_a_folder_of_its_own() {
-        let mut slugs: Vec<_> = RUNS.iter().map(|run| run.slug(ALL[1])).collect();
-        assert_eq!(slugs[2], "sglang-offline-at-once-engine-killed");
+        let names = RUNS.iter().map(|run| run.name).chain(WORDINGS.iter().map(|words| words.name));
+        let mut slugs: Vec<_> = names.map(|run| slug(ALL[1], run)).collect();
+        assert_eq!(slugs[3], "sglang-offline-at-once-engine-killed");
         slugs.sort();
         slugs.dedup();
-        assert_eq!(slugs.len(), RUNS.len());
+        assert_eq!(slugs.len(), RUNS.len() + WORDINGS.len());
     }
 }

@@ -110,7 +110,7 @@ fn asked(exchanges: &[Exchange]) -> Vec<String> {
 }
 
 /// Whether ours has vLLM's keys in vLLM's order; what is ours comes behind them.
-fn has_keys(ours: &Value, peers: &Value) -> bool {
+pub(super) fn has_keys(ours: &Value, peers: &Value) -> bool {
     keys(ours).starts_with(&keys(peers))
 }
 
@@ -119,7 +119,7 @@ fn keys(result: &Value) -> Vec<&str> {
 }
 
 /// Every value that is no time: settings, counts, lengths and errors.
-fn settings(ours: &Value, peers: &Value) -> Vec<String> {
+pub(super) fn settings(ours: &Value, peers: &Value) -> Vec<String> {
     let is_timeless = |key: &&str| !TIMES.iter().any(|word| key.contains(word));
     let of = |result: &Value| -> BTreeMap<String, Value> {
         let keys = keys(result).into_iter().filter(is_timeless);
@@ -134,29 +134,36 @@ fn settings(ours: &Value, peers: &Value) -> Vec<String> {
 fn table(said: &str) -> Vec<String> {
     let lines = said.lines().skip_while(|line| !line.contains(TITLE));
     let lines = lines.map_while(|line| (!line.bytes().all(|sign| sign == b'=')).then_some(line));
-    let row = |line: &str| match line.split_once(':') {
+    lines.map(labelled).collect()
+}
+
+/// A line's label, with its value if that is a count.
+pub(super) fn labelled(line: &str) -> String {
+    match line.split_once(':') {
         Some((label, value)) if value.trim().parse::<u64>().is_ok() => {
             format!("{label}: {}", value.trim())
         }
         Some((label, _)) => label.to_owned(),
         None => line.to_owned(),
-    };
-    lines.map(row).collect()
+    }
 }
 
 const TITLE: &str = " Serving Benchmark Result ";
 
 /// Words in the names of values that are times, or depend on them.
-const TIMES: [&str; 12] = [
+const TIMES: [&str; 15] = [
     "_ms",
     "_per_s",
     "concurrent",
     "date",
     "duration",
+    "elapsed",
     "generated_texts",
     "goodput",
     "itls",
     "latencies",
+    "latency",
+    "percentiles",
     "throughput",
     "times",
     "ttfts",

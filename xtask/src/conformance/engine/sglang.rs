@@ -66,5 +66,5 @@ pub(super) const SGLANG: Engine = Engine {
         ],
         peer: None,
     }],
-    offline: Some(Offline { core: "sglang::scheduler" }),
+    offline: Some(Offline { core: "sglang::scheduler", bench: None, has_runtime: true }),
 };

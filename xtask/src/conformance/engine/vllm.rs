@@ -19,7 +19,7 @@ pub(super) const VLLM: Engine = Engine {
     ],
     arguments: &["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "32"],
     servers: &[GENERATOR, pooling(EMBEDDER, Task::Embed), pooling(RANKER, Task::Rank)],
-    offline: Some(Offline { core: "VLLM::EngineCore" }),
+    offline: Some(Offline { core: "VLLM::EngineCore", bench: Some(BENCH), has_runtime: false }),
 };
 
 const GENERATOR: Serving = Serving {
@@ -81,7 +81,23 @@ const fn pooling(weights: Weights, task: Task) -> Serving {
     }
 }
 
-/// `vllm bench serve`, without the command that is not found.
+/// `vllm bench throughput` and `vllm bench latency`, without the command that is not found.
+const BENCH: &[&str] = &[
+    "-c",
+    "
+import importlib
+import sys
+
+from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+bench = importlib.import_module('vllm.benchmarks.' + sys.argv.pop(1))
+parser = FlexibleArgumentParser()
+bench.add_cli_args(parser)
+bench.main(parser.parse_args())
+",
+];
+
+/// `vllm bench serve`, likewise.
 const CLIENT: &[&str] = &[
     "-c",
     "

@@ -157,7 +157,7 @@ impl OwnRun {
 }
 
 /// What the log says, by the engine's own counts.
-fn logged(records: &[Record]) -> Tally {
+pub(super) fn logged(records: &[Record]) -> Tally {
     let answers = answers(records);
     let sum = |count: fn(&OwnAnswer) -> u64| answers.iter().map(count).sum();
     Tally {
@@ -279,8 +279,9 @@ mod tests {
 
     #[test]
     fn a_log_that_hides_the_end_is_a_fault() {
+        let [.., stream, _, killed] = RUNS;
         let quiet = seen(5, vec![finished(); 16], false);
-        let faults = quiet.ended_faults(RUNS[3]);
+        let faults = quiet.ended_faults(stream);
         let expected = [
             "the log tells of a whole run",
             "it does not print that the engine ended",
@@ -288,6 +289,6 @@ mod tests {
         ];
         assert_eq!(faults, expected);
         let left = Seen { left: vec!["x".to_owned()], ..Seen::default() };
-        assert_eq!(left.ended_faults(RUNS[5]), ["left behind: x"]);
+        assert_eq!(left.ended_faults(killed), ["left behind: x"]);
     }
 }

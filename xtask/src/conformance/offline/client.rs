@@ -94,12 +94,18 @@ impl Client<'_> {
 
     /// What both benchmarks are told alike.
     fn send(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
-        let said = File::create(folder.join(SAID))?;
-        self.place.equip(command, self.engine);
         command
             .args(["--dataset-name", "sharegpt", "--num-prompts", &REQUESTS.to_string()])
             .arg("--dataset-path")
-            .arg(self.prompts)
+            .arg(self.prompts);
+        self.set_up(command, folder)
+    }
+
+    /// Whatever drives the engine is given its arguments and its environment, and lives in a folder.
+    pub(super) fn set_up(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
+        let said = File::create(folder.join(SAID))?;
+        self.place.equip(command, self.engine);
+        command
             .args(self.engine.arguments)
             .current_dir(folder)
             .stdout(said.try_clone()?)
@@ -137,6 +143,7 @@ impl Submission {
     const fn flags(self) -> &'static [&'static str] {
         match self {
             Self::AtOnce => &[],
+            Self::Served => &["--backend", "runtime"],
             Self::OneByOne => &["--stream"],
             Self::FourAtATime => &["--stream", "--max-concurrency", "4"],
         }
@@ -169,8 +176,8 @@ fn result(folder: &Path) -> anyhow::Result<Value> {
     if line.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&line)?) }
 }
 
-const RUN_LOG: &str = "run.runlog.jsonl";
+pub(super) const RUN_LOG: &str = "run.runlog.jsonl";
 const RESULT: &str = "result.jsonl";
-const SAID: &str = "client.log";
+pub(super) const SAID: &str = "client.log";
 /// Three imports of a large Python package in a row, and short answers of a tiny model.
-const LONGEST_RUN: Duration = Duration::from_secs(900);
+pub(super) const LONGEST_RUN: Duration = Duration::from_secs(900);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::checks::{Outcomes, Sides, Toll};
+use super::words::Worded;
 use super::{Counts, REQUESTS, RunReport};
 use crate::conformance::report::verdict;
 use crate::conformance::tally::Tally;
@@ -20,7 +21,8 @@ pub(in crate::conformance) fn line(report: &RunReport) -> String {
 pub(in crate::conformance) fn markdown(runs: &[RunReport]) -> String {
     let whole: String = runs.iter().filter_map(whole).collect();
     let ended: String = runs.iter().filter_map(ended).collect();
-    let tables = [(WHOLE_HEAD, whole), (ENDED_HEAD, ended)];
+    let worded: String = runs.iter().filter_map(worded).collect();
+    let tables = [(WHOLE_HEAD, whole), (WORDED_HEAD, worded), (ENDED_HEAD, ended)];
     let tables = tables.into_iter().filter(|(_, rows)| !rows.is_empty());
     let tables: Vec<_> = tables.map(|(head, rows)| format!("{head}{rows}")).collect();
     format!("{}{}", tables.join("\n"), failures(runs))
@@ -37,6 +39,26 @@ fn whole(report: &RunReport) -> Option<String> {
         row(|tally| tally.requests),
         row(|tally| tally.prompt_tokens),
         row(|tally| tally.output_tokens),
+        verdict(&report.faults),
+    ))
+}
+
+fn worded(report: &RunReport) -> Option<String> {
+    let Counts::Worded(Worded { log, tokens: (ours, its_own), seconds }) = &report.counts else {
+        return None;
+    };
+    let shown =
+        |count: &Option<u64>| count.map_or_else(|| "–".to_owned(), |count| count.to_string());
+    let total = log.prompt_tokens + log.output_tokens;
+    let (ours, its_own) = (shown(ours), shown(its_own));
+    Some(format!(
+        "| {} | {} | {} + {} = {total} / {ours} / {its_own} | {:.2} / {:.2} | {} |\n",
+        report.name,
+        log.requests,
+        log.prompt_tokens,
+        log.output_tokens,
+        seconds.0,
+        seconds.1,
         verdict(&report.faults),
     ))
 }
@@ -68,6 +90,12 @@ By our log / by our result file / by the engine's own benchmark.
 | run | requests | input tokens | output tokens | same texts | seconds, ours / its own | result |
 |---|---|---|---|---|---|---|
 ";
+const WORDED_HEAD: &str = "\
+In its own words. Tokens by our log / by our result file / by the engine's own benchmark.
+
+| run | requests | input + output tokens | seconds, ours / its own | result |
+|---|---|---|---|---|
+";
 const ENDED_HEAD: &str = "\
 | run | exit code | answered | lost | left behind | result |
 |---|---|---|---|---|---|
@@ -91,6 +119,20 @@ mod tests {
         let row = "| at once | 16 / 16 / 16 | 640 / 640 / 640 | 512 / 512 / 512 | 16 of 16 | \
                    1.50 / 1.25 | ok |\n";
         assert!(text.ends_with(row), "{text}");
+    }
+
+    #[test]
+    fn a_run_in_its_words_is_a_row_with_tokens_from_three_sides() {
+        let log = Tally { requests: 16, prompt_tokens: 640, output_tokens: 512 };
+        let throughput = Worded { log, tokens: (Some(1152), Some(1152)), seconds: (1.5, 1.25) };
+        let latency = Worded { tokens: (None, None), ..throughput };
+        let text = markdown(&[
+            report("random", Counts::Worded(throughput), &[]),
+            report("batches", Counts::Worded(latency), &[]),
+        ]);
+        let row = "| random | 16 | 640 + 512 = 1152 / 1152 / 1152 | 1.50 / 1.25 | ok |\n";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("| batches | 16 | 640 + 512 = 1152 / – / – | 1.50 /"), "{text}");
     }
 
     #[test]
