@@ -52,6 +52,8 @@ pub struct Task {
     pub name: String,
     /// Where its data set stands, as `FILE:LINE`.
     pub data: String,
+    /// Where the path of its tokenizer stands.
+    pub tokenizer: String,
     /// What is run.
     pub parsed: Parsed,
 }

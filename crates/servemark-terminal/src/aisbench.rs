@@ -70,11 +70,18 @@ fn leave_nothing(folder: &Path, task: &Task) {
     let _ = own.map(fs::remove_dir).find(Result::is_err);
 }
 
-/// What is wrong with the rows, with the place at which a config asks for them.
+/// What is wrong with the rows or the tokenizer, with the place at which a config asks for them.
 fn placed(error: ExecuteError, task: &Task) -> anyhow::Error {
-    let is_of_data = matches!(error, ExecuteError::Dataset(_));
+    let place = match error {
+        ExecuteError::Dataset(_) => Some(&task.data),
+        ExecuteError::Tokenizer(_) => Some(&task.tokenizer),
+        _ => None,
+    };
     let error = anyhow::Error::new(error);
-    if is_of_data { error.context(task.data.clone()) } else { error }
+    match place {
+        Some(place) => error.context(place.clone()),
+        None => error,
+    }
 }
 
 /// The log of a task that was run before and came to its measurement.

@@ -40,8 +40,10 @@ pub struct AisbenchSaved {
 }
 
 impl Scores<'_> {
-    /// Writes the files that AISBench would leave behind. Those of a run before are replaced. The
-    /// details have what requests asked if somebody says what was sent.
+    /// Writes the files that AISBench would leave behind. Those of a run before are replaced.
+    ///
+    /// The details have what requests asked if somebody says what was sent. Nobody can of a run that is
+    /// known by its log alone: details that it left then stay.
     pub fn save_aisbench(
         &self,
         files: &AisbenchFiles,
@@ -55,11 +57,10 @@ impl Scores<'_> {
         let report = self.report(Layout::Aisbench);
         let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
         let report = report.with_scores(&scores);
-        let save_as = |name: &str, format: &dyn ReportFormat, end: &str| {
-            write(format, &report, &folder.join(format!("{}{end}", file_name(name))))
+        let path = |name: &str, end: &str| folder.join(format!("{}{end}", file_name(name)));
+        let save = |format: &dyn ReportFormat, end: &str| {
+            write(format, &report, &path(options().dataset(facts), end))
         };
-        let save =
-            |format: &dyn ReportFormat, end: &str| save_as(options().dataset(facts), format, end);
         let mut saved = AisbenchSaved {
             rps_distribution: save(
                 &AisbenchRps::new(target(self.log)),
@@ -80,11 +81,18 @@ impl Scores<'_> {
         let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
         let inputs = AisbenchInputs::in_bodies(&body);
         for part in AisbenchPart::all(&options(), facts) {
+            let save_requests = |format: &dyn ReportFormat, end: &str| {
+                let path = path(&part.name, end);
+                if sent.is_none() && path.exists() {
+                    return Ok(path);
+                }
+                write(format, &report, &path)
+            };
             let details = AisbenchDetails::of(&part, inputs);
-            saved.details.push(save_as(&part.name, &details, "_details.jsonl")?);
+            saved.details.push(save_requests(&details, "_details.jsonl")?);
             if part.has_failed(self.log) {
                 let failed = AisbenchFailed::of(&part, inputs);
-                saved.failed.push(save_as(&part.name, &failed, "_failed.jsonl")?);
+                saved.failed.push(save_requests(&failed, "_failed.jsonl")?);
             }
         }
         if self.log.footer().is_some_and(|footer| footer.server_counters.is_some()) {

@@ -203,9 +203,31 @@ fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
         "{}",
         lost.said()
     );
+    let unread = ran(&format!("{CHAT} {SIX} --set models.path=/nowhere"));
+    assert!(
+        unread
+            .said()
+            .contains("ais_bench: error: --set models.path=/nowhere: /nowhere is not there"),
+        "{}",
+        unread.said()
+    );
     let left =
         |done: &Done| fs::read_dir(done.folder.path().join("outputs/default")).unwrap().count();
     assert_eq!(left(&lost), 0);
+}
+
+#[test]
+fn results_that_are_shown_again_keep_what_was_asked() {
+    let done = ran(&format!("{CHAT} {SIX} --simulate-fault status:503/7")).well();
+    let kept = |done: &Done| {
+        ["_details", "_failed"].map(|end| done.file(&format!("synthetic{end}.jsonl")))
+    };
+    let before = kept(&done);
+    assert!(before.iter().all(|file| file.contains(r#""input": [{"role": "user", "content": "A"#)));
+    let line = format!("ais_bench {CHAT} {SIX} -m perf_viz --reuse --simulate");
+    let output = servemark(&done.folder, &line.split_whitespace().collect::<Vec<_>>());
+    let done = Done { output, ..done }.well();
+    assert_eq!(kept(&done), before);
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub(super) struct Model {
     pub(super) stream: bool,
     /// Where its tokenizer is.
     pub(super) path: Option<String>,
+    /// Where that is written.
+    pub(super) tokenizer: Place,
     /// What requests call it.
     pub(super) name: Option<String>,
     pub(super) arrivals: ArrivalSpec,
@@ -31,6 +33,8 @@ pub(super) struct Model {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) url: Option<String>,
+    /// Where that, or what stands for it, is written.
+    pub(super) address: Place,
     pub(super) tls: bool,
     pub(super) max_out_len: u32,
     pub(super) batch_size: NonZero<u32>,
@@ -64,11 +68,13 @@ impl Model {
         let stream = section.flag("stream")?.unwrap_or_default();
         let rate = section.number("request_rate", 0.0, FASTEST)?.unwrap_or_default();
         let traffic = Traffic::of(section.section("traffic_cfg", "traffic_cfg")?)?;
+        let (written, url) = (section.place_of("url"), section.word("url")?);
         let (name, model_name) = (section.word("model")?, section.word("model_name")?);
         Ok(Self {
             abbr: section.word("abbr")?.unwrap_or_else(|| class.as_str().to_owned()),
             class,
             stream: forced || stream,
+            tokenizer: section.place_of("path").unwrap_or_else(|| place.clone()),
             path: section.word("path")?,
             name: name.or(model_name),
             rate: paced(rate),
@@ -78,7 +84,8 @@ impl Model {
             api_key: section.word("api_key")?,
             host: section.word("host_ip")?.unwrap_or_else(|| "localhost".to_owned()),
             port: section.whole("host_port", 1, 65_535)?.unwrap_or(8080),
-            url: section.word("url")?,
+            address: written.filter(|_| url.is_some()).unwrap_or_else(|| place.clone()),
+            url,
             tls: section.flag("enable_ssl")?.unwrap_or_default(),
             max_out_len: section.whole("max_out_len", 1, u32::MAX.into())?.unwrap_or(512),
             batch_size: section

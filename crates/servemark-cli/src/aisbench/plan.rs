@@ -144,7 +144,7 @@ impl Whole<'_> {
             warnings,
         };
         let name = format!("{}/{}", model.abbr, group.name());
-        Ok(Task { name, data: group.places(), parsed })
+        Ok(Task { name, data: group.places(), tokenizer: model.tokenizer.to_string(), parsed })
     }
 
     fn is_simulated(&self) -> bool {
@@ -236,7 +236,7 @@ impl Whole<'_> {
         }
         let bad = |error: servemark_client::ClientError| {
             CliError::from(
-                model.place.fault(format!("the server's address cannot be used: {error}")),
+                model.address.fault(format!("the server's address cannot be used: {error}")),
             )
         };
         let base_url: BaseUrl = match model.base_url() {

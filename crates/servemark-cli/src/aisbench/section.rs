@@ -24,6 +24,12 @@ impl Section {
         }
     }
 
+    /// Where the value of a key stands, as long as it is not taken.
+    pub(super) fn place_of(&self, key: &str) -> Option<Place> {
+        let found = self.left.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.place.clone())
+    }
+
     /// What stands under a key; `None` is as good as nothing.
     pub(super) fn take(&mut self, key: &str) -> Option<Located> {
         let place = self.left.iter().position(|(name, _)| name == key)?;
@@ -89,7 +95,11 @@ impl Section {
             };
             let number = number.filter(|number| (least..=most).contains(number));
             let shown = shown(&value.value);
-            let why = || format!("{key} must be a number from {least} to {most}, not {shown}");
+            let limits = match most {
+                f64::MAX => format!("of {least} or more"),
+                most => format!("from {least} to {most}"),
+            };
+            let why = || format!("{key} must be a number {limits}, not {shown}");
             number.map(Some).ok_or_else(|| value.fault(why()))
         };
         Ok(self.take(key).map(number).transpose()?.flatten())

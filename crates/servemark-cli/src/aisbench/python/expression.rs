@@ -69,7 +69,10 @@ impl Reader<'_> {
             Kind::Sign("[") => return self.items("[", "]"),
             Kind::Sign("(") => return self.parenthesised(),
             Kind::Sign("{") => return self.braces(),
-            _ => return Err(self.refuse("this is not data")),
+            Kind::End | Kind::Line(_) => {
+                return Err(self.refuse("it ends where a value is expected"));
+            }
+            Kind::Sign(_) => return Err(self.refuse("this is not data")),
         };
         self.advance();
         Ok(Located { value, place })

@@ -153,7 +153,7 @@ fn mistakes_are_refused_with_their_line() {
     refuses("a = [1]\nb = a[3]", "here.py:2: there is no such item");
     refuses("a = {1: 2}", "here.py:1: the keys of a dict must be strings here");
     refuses("a = dict(x=1, x=2)", "here.py:1: x is given twice: a = dict(x=1, x=2)");
-    refuses("a = [", "here.py:1: this is not data: a = [");
+    refuses("a = [", "here.py:1: it ends where a value is expected: a = [");
     refuses("a = 12abc", "here.py:1: 12abc is no number");
     refuses("a = ?", "here.py:1: ? is not understood");
 }

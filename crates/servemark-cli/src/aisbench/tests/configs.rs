@@ -176,6 +176,16 @@ fn a_bad_config_is_refused_with_its_file_and_line() {
         "conf.py:33: batch_size must be an int from 1 to 100000, not \"many\"",
     );
     breaks(
+        "burstiness=0.5",
+        "burstiness=-1",
+        "conf.py:24: burstiness must be a number of 0 or more, not -1",
+    );
+    breaks(
+        "host_port=8000",
+        "host_port=8000, url='ftp://x'",
+        "conf.py:31: the server's address cannot be used: the base URL must begin with http:// or https://",
+    );
+    breaks(
         "host_port=8000",
         "host_port=int(8000)",
         "conf.py:31: int has no value here: host_port=int(8000),",
