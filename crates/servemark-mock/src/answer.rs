@@ -10,6 +10,7 @@ mod injected;
 mod schedule;
 mod script;
 mod scripts;
+mod shapes;
 mod stream;
 mod template;
 mod vectors;
@@ -22,11 +23,12 @@ use servemark_core::Stamp;
 use crate::http::End;
 
 pub(crate) use ask::Ask;
-pub(crate) use dialect::{Author, Dialect, error_document};
+pub(crate) use dialect::{Author, Dialect};
 pub(crate) use document::Document;
 pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
 pub(crate) use scripts::Scripts;
+pub(crate) use shapes::error_document;
 pub(crate) use stream::Stream;
 pub(crate) use vectors::Vectors;
 

@@ -1,4 +1,4 @@
-//! What the routes answer: the shapes that servers put on the wire.
+//! What the routes answer.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -8,10 +8,13 @@ use serde_json::{Value, json};
 use super::ask::Ask;
 use super::script::{Length, Part, Script};
 use super::scripts::{Form, Scripts};
+use super::shapes::{
+    LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_document, triton_event,
+};
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
 use super::{vectors, words};
-use crate::{ErrorShape, MockSpec};
+use crate::MockSpec;
 
 /// The dialects that are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -244,111 +247,6 @@ impl<'a> Author<'a> {
     fn prompt_tokens(&self) -> u32 {
         self.ask.prompt().tokens
     }
-}
-
-/// What all of OpenAI's objects of one answer share.
-#[derive(Debug)]
-pub(super) struct OpenAi<'a> {
-    pub(super) id: String,
-    pub(super) model: &'a str,
-    pub(super) created: u64,
-}
-
-impl OpenAi<'_> {
-    pub(super) fn object(&self, kind: &str, choices: &[Value], usage: Option<Value>) -> Value {
-        let mut object = json!({
-            "id": self.id,
-            "object": kind,
-            "created": self.created,
-            "model": self.model,
-            "choices": choices,
-        });
-        if let Some(usage) = usage {
-            object["usage"] = usage;
-        }
-        object
-    }
-}
-
-/// The counts as OpenAI's routes tell them.
-pub(super) fn count(prompt: Value, completion: Value, total: Value) -> Value {
-    let counts =
-        [("prompt_tokens", prompt), ("completion_tokens", completion), ("total_tokens", total)];
-    counts.into_iter().collect()
-}
-
-/// What `/v1/responses` says of an answer as a whole.
-pub(super) fn response(number: &str, model: &str, status: &str) -> Value {
-    json!({"id": format!("resp_{number}"), "object": "response", "model": model, "status": status})
-}
-
-/// The counts as `/v1/responses` tells them.
-pub(super) fn response_usage(input: Value, output: Value, total: Value) -> Value {
-    let counts = [("input_tokens", input), ("output_tokens", output), ("total_tokens", total)];
-    counts.into_iter().collect()
-}
-
-/// The reason why an answer is over.
-pub(super) const LENGTH: &str = "length";
-
-/// What `DashScope` says of an answer so far. Of one that goes on, `null` is its reason to end.
-pub(super) fn dashscope(
-    number: &str,
-    as_messages: bool,
-    text: &str,
-    reason: &str,
-    counts: &Value,
-) -> Value {
-    let output = if as_messages {
-        let message = json!({"role": "assistant", "content": text});
-        json!({"choices": [{"finish_reason": reason, "message": message}]})
-    } else {
-        json!({"finish_reason": reason, "text": text})
-    };
-    json!({"output": output, "usage": counts, "request_id": format!("request-{number}")})
-}
-
-fn tgi_document(text: &str, tokens: u32) -> Value {
-    json!({"generated_text": text, "details": tgi_details(json!(tokens))})
-}
-
-/// What text-generation-inference tells of an answer that is over.
-pub(super) fn tgi_details(tokens: Value) -> Value {
-    let reason =
-        [("finish_reason", json!(LENGTH)), ("generated_tokens", tokens), ("seed", Value::Null)];
-    reason.into_iter().collect()
-}
-
-pub(super) fn triton_event(text: &str) -> Value {
-    json!({
-        "model_name": "ensemble",
-        "model_version": "1",
-        "sequence_end": false,
-        "sequence_id": 0,
-        "sequence_start": false,
-        "text_output": text,
-    })
-}
-
-/// The error object that servers send, in the shape asked for.
-pub(super) fn error_json(shape: ErrorShape, code: u16, message: &str) -> Value {
-    let flat = json!({
-        "object": "error",
-        "message": message,
-        "type": if code < 500 { "BadRequestError" } else { "InternalServerError" },
-        "param": null,
-        "code": code,
-    });
-    match shape {
-        ErrorShape::Flat => flat,
-        ErrorShape::Object => json!({"error": flat}),
-        ErrorShape::String => json!({"error": message}),
-    }
-}
-
-/// The body of a status that is not 200.
-pub(crate) fn error_document(code: u16, message: &str) -> String {
-    error_json(ErrorShape::Object, code, message).to_string()
 }
 
 /// How long an answer is when neither the request nor the server's own setting says so; it is the

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use servemark_core::Stamp;
 
-use super::dialect::error_document;
 use super::injected::{Content, Injected, Interruption, Status};
 use super::script::Length;
+use super::shapes::error_document;
 use super::{Schedule, Step};
 use crate::http::{End, Framing, KeepAlive, document};
 

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::Dialect;
 use super::ask::UsageEvents;
-use super::dialect::{
+use super::script::Script;
+use super::shapes::{
     LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_details, triton_event,
 };
-use super::script::Script;
 use super::template::{
     ALL_TEXT, HEX_NUMBER, INDEX, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template,
 };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use servemark_core::Stamp;
 
-use super::dialect::error_json;
 use super::injected::{Content, Injected, Interruption};
 use super::script::{Part, Script};
+use super::shapes::error_json;
 use super::{Schedule, Step};
 use crate::ErrorShape;
 use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
