@@ -1,15 +1,19 @@
 //! A run's numbers under one policy.
 
+mod latencies;
+
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
+pub use self::latencies::{Latencies, ResponseTimes};
+pub(crate) use self::latencies::{begun, sampled};
 use crate::failures::failures;
-use crate::policy::{Counted, DurationRule, EmptySample, FirstTokensOf, MetricPolicy, PeakRule};
+use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
     AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, Rates, RequestScore,
-    ServerWork, SessionMetrics, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
-    Waits, peak, stage, statistics,
+    ServerWork, SessionMetrics, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak,
+    stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -209,103 +213,6 @@ impl Concurrency {
             },
             limit: log.header().facts.max_concurrency,
         }
-    }
-}
-
-/// Latencies from the policy's origin.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Latencies {
-    /// Time to first token.
-    pub ttft: Summary,
-    /// Time per output token after the first, one value per request.
-    pub tpot: Summary,
-    /// Inter-token latency, all requests in one sample.
-    pub itl: Summary,
-    /// End-to-end latency.
-    pub e2el: Summary,
-}
-
-impl Latencies {
-    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
-        let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
-        let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
-        let tpot: Vec<f64> =
-            begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
-        Self {
-            ttft: or_zero(&ttft, policy).with_interval(&ttft),
-            tpot: or_zero(&tpot, policy).with_interval(&tpot),
-            itl: zero_if_empty(Summary::of_values(itl, policy), policy),
-            e2el: e2el_or_zero(&e2el, policy).with_interval(&e2el),
-        }
-    }
-}
-
-/// Latencies from when a request was due: what somebody who sent it by a timetable waited for, the
-/// client's own queue included.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct ResponseTimes {
-    /// To the first token.
-    pub ttft: Summary,
-    /// To the end.
-    pub e2el: Summary,
-}
-
-impl ResponseTimes {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let first = |score: &RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
-        let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
-        let e2el: Vec<f64> =
-            sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
-        Self {
-            ttft: or_zero(&ttft, policy).with_interval(&ttft),
-            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
-        }
-    }
-}
-
-/// The requests whose latencies are in the samples.
-pub(crate) fn sampled<'a>(
-    policy: &MetricPolicy,
-    scores: &'a [RequestScore<'a>],
-) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let all = policy.latencies_of == Counted::All;
-    scores.iter().filter(move |score| score.success || all)
-}
-
-/// Those of them with a first token that came before the last.
-pub(crate) fn begun<'a>(
-    policy: &MetricPolicy,
-    scores: &'a [RequestScore<'a>],
-) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let only_streamed = match policy.first_tokens_of {
-        FirstTokensOf::All => false,
-        FirstTokensOf::Streamed => sampled(policy, scores).any(|score| score.streamed),
-        FirstTokensOf::StreamedAlone => true,
-    };
-    sampled(policy, scores).filter(move |score| score.streamed || !only_streamed)
-}
-
-fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
-    zero_if_empty(Summary::of(sample, policy), policy)
-}
-
-/// A server that answered nothing did not answer in no time, but for a peer that says so.
-fn e2el_or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
-    match policy.empty {
-        EmptySample::Zero => or_zero(sample, policy),
-        _ => Summary::of(sample, policy),
-    }
-}
-
-fn zero_if_empty(summary: Summary, policy: &MetricPolicy) -> Summary {
-    match policy.empty {
-        EmptySample::Zero | EmptySample::ZeroButE2el if summary.samples == 0 => {
-            Summary { samples: 0, ..Summary::of(&[0.0], policy) }
-        }
-        _ => summary,
     }
 }
 
