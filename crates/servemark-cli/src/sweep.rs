@@ -4,6 +4,7 @@
 //! Each point is the command line with one more value of each flag at its end, where it wins, read
 //! like any other. So whatever a dialect makes of a flag, a sweep makes of it too.
 
+mod asked;
 mod embeddings;
 mod side;
 mod values;
@@ -11,21 +12,21 @@ mod values;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use serde_json::Value;
-use servemark_plan::{Isolation, NamedPlan, OutputSpec, SweepSpec, crossed};
+use servemark_plan::{NamedPlan, OutputSpec, SweepSpec};
 use servemark_report::GridFormat;
 
+use self::asked::{Asked, REPEATS};
 pub(crate) use self::embeddings::SEARCH_NOTES;
 pub use self::embeddings::embedding_bench;
-use self::side::{Settings, Side};
+use self::side::Settings;
 pub(crate) use self::values::Values;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::slo::{self, FLAGS as SLO_FLAGS, SloArgs, SloRuns};
-use crate::{Invocation, Parsed, python};
+use crate::slo::{self, SloRuns};
+use crate::{Invocation, Parsed};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
@@ -87,99 +88,7 @@ fn identity(program: &str, args: &[OsString]) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// What our flags ask for.
-#[derive(Debug, Default)]
-struct Asked {
-    sides: Vec<Side>,
-    repeats: Option<NonZeroU32>,
-    cool_down: Option<Duration>,
-    same_prompts: bool,
-    folder: Option<PathBuf>,
-    files: Vec<(PathBuf, GridFormat)>,
-    last: Option<&'static str>,
-    slo: SloArgs,
-}
-
 impl Asked {
-    /// Takes our flags out of a command line.
-    fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |_| true)
-    }
-
-    /// The same where `--sweep` and how often it is repeated belong to somebody else.
-    fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |flag| ![SWEEP, REPEATS].contains(&flag))
-    }
-
-    fn taken(
-        args: Vec<OsString>,
-        is_ours: impl Fn(&str) -> bool,
-    ) -> Result<(Vec<OsString>, Self), CliError> {
-        let (mut rest, mut asked) = (Vec::new(), Self::default());
-        let mut args = args.into_iter().peekable();
-        while let Some(arg) = args.next() {
-            match arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag)) {
-                Some((flag, attached)) => {
-                    let values =
-                        Values { flag, attached: attached.map(str::to_owned), args: &mut args };
-                    asked.take(values)?;
-                }
-                None => rest.push(arg),
-            }
-        }
-        Ok((rest, asked))
-    }
-
-    fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
-        let flag = values.flag;
-        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
-        match flag {
-            slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
-            SWEEP => {
-                for side in values.all()? {
-                    self.sides.push(Side::parse(&side).map_err(refuse)?);
-                }
-                return Ok(());
-            }
-            "--sweep-cool-down" => {
-                let seconds = python::finite_positive_float(&values.one()?).map_err(refuse)?;
-                self.cool_down = Duration::try_from_secs_f64(seconds).ok();
-            }
-            "--sweep-file" => {
-                for path in values.all()? {
-                    self.files.push(grid_file(&path).map_err(refuse)?);
-                }
-            }
-            "--sweep-folder" => self.folder = Some(values.one()?.into()),
-            REPEATS => {
-                let text = values.one()?;
-                let repeats = text.parse().ok();
-                let wrong = || refuse(format!("expected a number above zero, got {text:?}"));
-                self.repeats = Some(repeats.ok_or_else(wrong)?);
-            }
-            _ => {
-                values.none()?;
-                self.same_prompts = true;
-            }
-        }
-        self.last = Some(flag);
-        Ok(())
-    }
-
-    /// What is asked of a sweep has no effect without one.
-    fn refuse_idle(&self) -> Result<(), CliError> {
-        let idle = |flag| CliError::NoEffect { flag, when: "without --sweep" };
-        self.last.map_or(Ok(()), |flag| Err(idle(flag)))
-    }
-
-    /// The flags of every point: each side's with all of the next side's.
-    fn settings(&self) -> Result<Vec<Settings>, CliError> {
-        let steps = |side: &Side| Ok((0..side.steps()?).map(|step| side.at(step)).collect());
-        let sides: Vec<Vec<Settings>> =
-            self.sides.iter().map(steps).collect::<Result<_, CliError>>()?;
-        Ok(crossed(&sides))
-    }
-
     fn runs(
         self,
         points: Vec<(Settings, Parsed)>,
@@ -198,13 +107,6 @@ impl Asked {
         let first = points.into_iter().next().expect("a side has a step").1;
         let folder = self.folder.or_else(|| folder_of(&first));
         Ok(SweepRuns { spec, first, folder, files: self.files })
-    }
-}
-
-impl Asked {
-    fn isolation(&self) -> Isolation {
-        let isolation = if self.same_prompts { Isolation::none() } else { Isolation::default() };
-        isolation.with_cool_down(self.cool_down.unwrap_or_default())
     }
 
     /// A search, which has the flags of a sweep for what is kept and what keeps its runs apart.
@@ -238,16 +140,6 @@ fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
     }
 }
 
-/// Which of our flags an argument is, and what follows its equals sign.
-fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
-    let (name, value) = match arg.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (arg, None),
-    };
-    let flags = FLAGS.iter().chain(&SLO_FLAGS);
-    Some((flags.copied().find(|flag| *flag == name)?, value))
-}
-
 /// A value as the number that it is, else as text.
 fn typed(text: &str) -> Value {
     let number = serde_json::from_str::<Value>(text).ok().filter(Value::is_number);
@@ -262,19 +154,7 @@ fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
     Some(run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned)))
 }
 
-fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
-    let extension = Path::new(path).extension().and_then(|end| end.to_str());
-    let format = extension.and_then(GridFormat::of_extension);
-    let wrong =
-        || format!("expected a name in .csv, .html, .json or .md, got {}", python::repr(path));
-    Ok((path.into(), format.ok_or_else(wrong)?))
-}
-
-const SWEEP: &str = "--sweep";
-const REPEATS: &str = "--sweep-repeats";
 const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
-const FLAGS: [&str; 6] =
-    [SWEEP, "--sweep-cool-down", "--sweep-file", "--sweep-folder", REPEATS, "--sweep-same-prompts"];
 
 /// What help says of them.
 pub(crate) const NOTES: &str = "\

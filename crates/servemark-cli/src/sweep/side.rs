@@ -1,6 +1,6 @@
 //! Flags that move together.
 
-use super::SWEEP;
+use super::asked::SWEEP;
 use crate::error::CliError;
 use crate::python;
 

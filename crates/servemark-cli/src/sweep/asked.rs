@@ -1,0 +1,138 @@
+//! Our flags of a sweep and of a search, taken out of a command line.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_plan::{Isolation, crossed};
+use servemark_report::GridFormat;
+
+use super::Values;
+use super::side::{Settings, Side};
+use crate::error::CliError;
+use crate::python;
+use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
+
+/// What our flags ask for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub(super) sides: Vec<Side>,
+    pub(super) repeats: Option<NonZeroU32>,
+    cool_down: Option<Duration>,
+    same_prompts: bool,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) files: Vec<(PathBuf, GridFormat)>,
+    pub(super) last: Option<&'static str>,
+    pub(super) slo: SloArgs,
+}
+
+impl Asked {
+    /// Takes our flags out of a command line.
+    pub(super) fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |_| true)
+    }
+
+    /// The same where `--sweep` and how often it is repeated belong to somebody else.
+    pub(super) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |flag| ![SWEEP, REPEATS].contains(&flag))
+    }
+
+    fn taken(
+        args: Vec<OsString>,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<OsString>, Self), CliError> {
+        let (mut rest, mut asked) = (Vec::new(), Self::default());
+        let mut args = args.into_iter().peekable();
+        while let Some(arg) = args.next() {
+            match arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag)) {
+                Some((flag, attached)) => {
+                    let values =
+                        Values { flag, attached: attached.map(str::to_owned), args: &mut args };
+                    asked.take(values)?;
+                }
+                None => rest.push(arg),
+            }
+        }
+        Ok((rest, asked))
+    }
+
+    fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
+        let flag = values.flag;
+        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
+        match flag {
+            slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
+            SWEEP => {
+                for side in values.all()? {
+                    self.sides.push(Side::parse(&side).map_err(refuse)?);
+                }
+                return Ok(());
+            }
+            "--sweep-cool-down" => {
+                let seconds = python::finite_positive_float(&values.one()?).map_err(refuse)?;
+                self.cool_down = Duration::try_from_secs_f64(seconds).ok();
+            }
+            "--sweep-file" => {
+                for path in values.all()? {
+                    self.files.push(grid_file(&path).map_err(refuse)?);
+                }
+            }
+            "--sweep-folder" => self.folder = Some(values.one()?.into()),
+            REPEATS => {
+                let text = values.one()?;
+                let repeats = text.parse().ok();
+                let wrong = || refuse(format!("expected a number above zero, got {text:?}"));
+                self.repeats = Some(repeats.ok_or_else(wrong)?);
+            }
+            _ => {
+                values.none()?;
+                self.same_prompts = true;
+            }
+        }
+        self.last = Some(flag);
+        Ok(())
+    }
+
+    /// What is asked of a sweep has no effect without one.
+    pub(super) fn refuse_idle(&self) -> Result<(), CliError> {
+        let idle = |flag| CliError::NoEffect { flag, when: "without --sweep" };
+        self.last.map_or(Ok(()), |flag| Err(idle(flag)))
+    }
+
+    /// The flags of every point: each side's with all of the next side's.
+    pub(super) fn settings(&self) -> Result<Vec<Settings>, CliError> {
+        let steps = |side: &Side| Ok((0..side.steps()?).map(|step| side.at(step)).collect());
+        let sides: Vec<Vec<Settings>> =
+            self.sides.iter().map(steps).collect::<Result<_, CliError>>()?;
+        Ok(crossed(&sides))
+    }
+
+    /// What keeps its runs apart.
+    pub(super) fn isolation(&self) -> Isolation {
+        let isolation = if self.same_prompts { Isolation::none() } else { Isolation::default() };
+        isolation.with_cool_down(self.cool_down.unwrap_or_default())
+    }
+}
+
+/// Which of our flags an argument is, and what follows its equals sign.
+fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
+    let (name, value) = match arg.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (arg, None),
+    };
+    let flags = FLAGS.iter().chain(&SLO_FLAGS);
+    Some((flags.copied().find(|flag| *flag == name)?, value))
+}
+
+fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
+    let extension = Path::new(path).extension().and_then(|end| end.to_str());
+    let format = extension.and_then(GridFormat::of_extension);
+    let wrong =
+        || format!("expected a name in .csv, .html, .json or .md, got {}", python::repr(path));
+    Ok((path.into(), format.ok_or_else(wrong)?))
+}
+
+pub(super) const SWEEP: &str = "--sweep";
+pub(super) const REPEATS: &str = "--sweep-repeats";
+const FLAGS: [&str; 6] =
+    [SWEEP, "--sweep-cool-down", "--sweep-file", "--sweep-folder", REPEATS, "--sweep-same-prompts"];
