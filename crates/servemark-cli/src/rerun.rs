@@ -22,7 +22,7 @@ use crate::{Parsed, sglang};
 /// Run again what a run log holds: the same requests, at the same times
 ///
 /// The plan of a run is in its log, so any server or engine can be given the very same load: an old
-/// result against a new build, with --base-url, and `servemark compare` tells what changed. Files that
+/// result against a new build, with --base-url, and servemark compare tells what changed. Files that
 /// the run left behind are not touched. A run log holds no key: OPENAI_API_KEY or API_KEY is read, as
 /// by bench-serving, and --header gives others.
 #[derive(Parser)]

@@ -44,6 +44,11 @@ impl Credentials {
         self.with(name, value)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.headers.is_empty()
+    }
+
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::ensure;
-use servemark::ExitCode;
 use servemark::core::RunLogReader;
+use servemark::{ExecuteError, ExitCode};
 use servemark_cli::{CliError, Rerun};
 
 use crate::{offline, screen, serve};
@@ -21,13 +21,21 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;
     refuse_the_same(old, plan.output.run_log.as_deref())?;
-    let run = offline::run(plan, &context)?;
+    let run = offline::run(plan, &context).inspect_err(|error| {
+        if parsed.credentials.is_empty() && is_refusal(error) {
+            screen::complain(NO_KEY);
+        }
+    })?;
     let code = serve::report(&run, &plan.scoring, &plan.output)?;
     if let Some(new) = &run.run_log {
         let [old, new] = [old, new].map(|path| path.display());
         screen::complain(&format!("What changed: servemark compare {old} {new}"));
     }
     Ok(code)
+}
+
+fn is_refusal(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(ExecuteError::is_refusal)
 }
 
 /// A run log is never written over by its own rerun.
@@ -38,3 +46,6 @@ fn refuse_the_same(old: &Path, new: Option<&Path>) -> anyhow::Result<()> {
     ensure!(!is_same, CliError::Setting { flag: "--run-log", why });
     Ok(())
 }
+
+const NO_KEY: &str = "A run log holds no key: if the server wants one, set OPENAI_API_KEY or give --header \
+                      KEY=VALUE.";

@@ -3,7 +3,7 @@
 use std::io;
 
 use servemark_client::ClientError;
-use servemark_core::{DatasetError, RequestError, RunLogError, TokenizerError};
+use servemark_core::{DatasetError, ErrorKind, RequestError, RunLogError, TokenizerError};
 #[cfg(feature = "engine")]
 use servemark_engine::EngineError;
 use servemark_hub::HubError;
@@ -105,6 +105,17 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
+    /// Whether a server was there and answered with nothing but a status, such as 401.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Target(error) | Self::NotReady(error) => error.is_status(),
+            Self::FirstRequest(error) | Self::Greeting(error) | Self::Warmup(error) => {
+                error.kind == ErrorKind::Status
+            }
+            _ => false,
+        }
+    }
+
     /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {

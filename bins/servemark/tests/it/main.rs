@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 fn servemark(folder: &TempDir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
+    command.env_remove("OPENAI_API_KEY").env_remove("API_KEY");
     command.args(args).current_dir(folder.path()).output().expect("the program starts")
 }
 

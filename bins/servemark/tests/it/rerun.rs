@@ -96,6 +96,25 @@ fn without_an_address_the_same_server_is_asked_again() {
 }
 
 #[test]
+fn a_server_that_refuses_may_want_a_key_that_no_log_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    old_run(&folder, &mock());
+    let mut spec = MockSpec::default();
+    spec.faults.push("status:401/1".parse().unwrap());
+    let strict = MockServer::start(spec).unwrap();
+    let url = strict.base_url();
+    let rerun = ["rerun", "old.jsonl", "--no-run-log", "--base-url", &url];
+    let news = |more: &[&str]| {
+        let output = servemark(&folder, &[&rerun, more].concat());
+        assert_eq!(output.status.code(), Some(5));
+        text(&output.stderr)
+    };
+    let hint = "set OPENAI_API_KEY or give --header KEY=VALUE";
+    assert!(news(&[]).contains(hint));
+    assert!(!news(&["--header", "X-Key=12345678"]).contains(hint));
+}
+
+#[test]
 fn a_run_of_the_simulator_is_run_again_with_one() {
     let folder = tempfile::tempdir().unwrap();
     is_well(&servemark(&folder, &RUN));
