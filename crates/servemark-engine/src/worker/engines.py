@@ -398,7 +398,9 @@ class Transformers:
         if model.config.model_type == "llama":
             # Its tokenizer has no token of its own to fill up shorter prompts with.
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        self.device = torch.accelerator.current_accelerator() or "cpu"
+        # A PyTorch that is built for an accelerator names it where there is none, too.
+        has_accelerator = torch.accelerator.is_available()
+        self.device = torch.accelerator.current_accelerator() if has_accelerator else "cpu"
         self.model = model.to(self.device)
         if given["torch_compile"]:
             self.model = torch.compile(self.model)
