@@ -4,6 +4,7 @@
 //! come, for the bytes; so a test can run an hour's answer in a millisecond.
 
 mod ask;
+mod decision;
 mod dialect;
 mod document;
 mod injected;

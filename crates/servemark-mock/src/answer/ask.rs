@@ -4,6 +4,7 @@
 mod prompt;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use self::prompt::{Prompt, Prompts};
 use super::Dialect;
@@ -19,14 +20,18 @@ pub(crate) struct Ask {
     input: Prompt,
     input_ids: Prompt,
     inputs: Prompt,
+    kind: Value,
     max_completion_tokens: Option<u32>,
     max_output_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
+    options: Value,
     parameters: Parameters,
     prompt: Prompt,
     query: Prompt,
+    questions: Value,
     sampling_params: SamplingParams,
+    state: Value,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     text: Prompt,
@@ -79,6 +84,22 @@ impl Ask {
     pub(crate) fn best(&self) -> u32 {
         let all = self.documents.items;
         self.top_n.map_or(all, |best| best.min(all))
+    }
+
+    /// The question that System One is asked.
+    pub(crate) fn question(&self) -> &Value {
+        &self.questions["answer"]
+    }
+
+    /// The kind of decision that `AutoTrust` is asked for, and what there is to choose from.
+    pub(crate) fn options(&self) -> (&Value, &Value) {
+        (&self.kind, &self.options)
+    }
+
+    /// The size of what is decided about, by the words of its text.
+    pub(crate) fn state_tokens(&self) -> u32 {
+        let words = |text: &str| text.split_ascii_whitespace().count().max(1) as u32;
+        self.state.as_str().map_or_else(|| words(&self.state.to_string()), words)
     }
 
     /// How long the vectors of an embedding are.

@@ -13,12 +13,14 @@ use super::shapes::{
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
-use super::{vectors, words};
+use super::{decision, vectors, words};
 use crate::MockSpec;
 
 /// The dialects that are answered.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Dialect {
+    /// `AutoTrust`'s `/v1/decide`
+    Autotrust,
     /// `/v1/chat/completions`
     Chat,
     /// `/v1/completions`
@@ -40,6 +42,8 @@ pub(crate) enum Dialect {
     Rerank,
     /// `/v1/responses`
     Responses,
+    /// `/v1/systemone`
+    Systemone,
     /// The routes of text-generation-inference, and `MindIE`'s `/infer`, whose events are the same
     Tgi,
     /// Triton's generate extension
@@ -50,6 +54,14 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
+    /// Whether an answer is made of tokens.
+    pub(crate) fn generates(self) -> bool {
+        !matches!(
+            self,
+            Self::Autotrust | Self::Embeddings | Self::Pooling | Self::Rerank | Self::Systemone
+        )
+    }
+
     /// The same as a body has it: `/generate` is the route of two servers, and some shapes are asked
     /// for.
     pub(crate) fn of(self, ask: &Ask) -> Self {
@@ -88,7 +100,7 @@ impl<'a> Author<'a> {
     }
 
     pub(crate) fn length(&self) -> Length {
-        if matches!(self.dialect, Dialect::Embeddings | Dialect::Pooling | Dialect::Rerank) {
+        if !self.dialect.generates() {
             return Length { tokens: 1, tokens_per_piece: NonZeroU32::MIN };
         }
         let asked = self.spec.output_tokens.or(self.ask.output_tokens());
@@ -129,6 +141,10 @@ impl<'a> Author<'a> {
     pub(crate) fn document(&self, vectors: &Vectors) -> String {
         let tokens = self.length().tokens;
         let document = match self.dialect {
+            Dialect::Autotrust => {
+                let (kind, options) = self.ask.options();
+                decision::autotrust(&self.spec.model, kind, options, &self.decision_counts())
+            }
             Dialect::Chat => self.chat_document(tokens),
             Dialect::Completions => self.completions_document(tokens),
             Dialect::Embeddings => return self.vectors_document("embedding", "embedding", vectors),
@@ -140,6 +156,10 @@ impl<'a> Author<'a> {
                 dashscope(&number, as_messages, &text, LENGTH, &self.dashscope_counts(tokens))
             }
             Dialect::Responses => self.responses_document(tokens),
+            Dialect::Systemone => {
+                let asked = self.ask.question();
+                decision::systemone(&self.spec.model, asked, &self.decision_counts())
+            }
             Dialect::Tgi => tgi_document(&words::text(tokens), tokens),
             Dialect::Triton { .. } => triton_event(&words::text(tokens)),
         };
@@ -170,6 +190,11 @@ impl<'a> Author<'a> {
         document["output"] = json!([message]);
         document["usage"] = usage;
         document
+    }
+
+    fn decision_counts(&self) -> Value {
+        let tokens = self.ask.state_tokens();
+        response_usage(json!(tokens), json!(1), json!(tokens.saturating_add(1)))
     }
 
     fn dashscope_counts(&self, tokens: u32) -> Value {

@@ -52,7 +52,11 @@ impl Form {
         match self.dialect {
             Dialect::Chat => Some(self.chat(&openai("chatcmpl"))),
             Dialect::Completions => Some(self.completions(&openai("cmpl"))),
-            Dialect::Embeddings | Dialect::Pooling | Dialect::Rerank => None,
+            Dialect::Autotrust
+            | Dialect::Embeddings
+            | Dialect::Pooling
+            | Dialect::Rerank
+            | Dialect::Systemone => None,
             Dialect::Generate => Some(self.generate()),
             Dialect::Dashscope { as_messages, in_pieces } => {
                 Some(self.dashscope(as_messages, in_pieces))

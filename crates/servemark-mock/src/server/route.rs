@@ -32,7 +32,9 @@ impl Route {
             }
             ("POST", "/v1/embeddings" | "/embeddings") => Self::Answer(Dialect::Embeddings),
             ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
-            ("POST", "/v1/rerank" | "/rerank") => Self::Answer(Dialect::Rerank),
+            ("POST", "/v1/systemone") => Self::Answer(Dialect::Systemone),
+            ("POST", "/v1/decide") => Self::Answer(Dialect::Autotrust),
+            ("POST", "/v1/rerank" | "/v1/reranks" | "/rerank") => Self::Answer(Dialect::Rerank),
             ("POST", "/v1/responses") => Self::Answer(Dialect::Responses),
             ("POST", "/generate_stream" | "/infer") => Self::Answer(Dialect::Tgi),
             ("POST", "/api/v1/services/aigc/text-generation/generation") => {

@@ -219,6 +219,26 @@ fn documents_are_ranked() {
 }
 
 #[test]
+fn questions_are_decided() {
+    let asked = |question: &str| {
+        let body = format!(r#"{{"state": "a b c", "questions": {{"answer": {question}}}}}"#);
+        post(&server(&[]), "/v1/systemone", &body).json()
+    };
+    let chosen = asked(r#"{"type": "choice", "criteria": {"x": "1", "y": "2"}}"#);
+    let answer = json!({"type": "choice", "probabilities": {"x": 0.5, "y": 0.5}, "choice": "x"});
+    assert_eq!(chosen["answers"], json!({ "answer": answer }));
+    assert_eq!(chosen["usage"]["input_tokens"], 3);
+    assert_eq!(asked(r#"{"type": "noul"}"#)["answers"]["answer"]["noul"], 0.5);
+    let scored = asked(r#"{"type": "score", "criteria": ["low", "mid", "high"]}"#);
+    assert_eq!(scored["answers"]["answer"]["score"], 1.0);
+    assert_eq!(scored["answers"]["answer"]["legend"]["2"], "high");
+    let body = r#"{"kind": "choice", "state": "a", "question": "q", "options": ["x", "y"]}"#;
+    let ranked = post(&server(&[]), "/v1/decide", body).json();
+    assert_eq!((&ranked["choice"], &ranked["choice_index"]), (&json!("x"), &json!(0)));
+    assert_eq!(ranked["probabilities"], json!([0.5, 0.5]));
+}
+
+#[test]
 fn triton_streams_all_the_text_so_far_if_asked_and_marks_no_end() {
     let body =
         r#"{"text_input": "a b", "max_tokens": 8, "stream": true, "accumulate_tokens": true}"#;
