@@ -19,6 +19,7 @@ pub(crate) fn header(
     let mut facts = facts(plan, names, load);
     plan.speaks().clone_into(&mut facts.backend);
     facts.api_path = plan.wire.clone().with_model(names.served.clone()).path().into_owned();
+    facts.tokenless = facts.generates() && !plan.wire.generates();
     facts.target = server.url();
     facts.simulated = server.is_simulated();
     Header::new(clock_started_unix_ns, facts, plan.to_json())

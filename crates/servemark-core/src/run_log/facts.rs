@@ -120,6 +120,9 @@ pub struct RunFacts {
     pub backend: String,
     /// The path that requests go to.
     pub api_path: String,
+    /// Whether answers are not made of tokens though the path's name does not say so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tokenless: bool,
     /// The server's address, without credentials.
     pub target: String,
     /// The model's name, as the server is told it.
@@ -171,11 +174,11 @@ impl DataPart {
 }
 
 impl RunFacts {
-    /// Whether answers are made of tokens. Embeddings and rankings are not: they have no output
-    /// tokens, and no first one.
+    /// Whether answers are made of tokens. Embeddings, rankings and decisions are not: they have no
+    /// output tokens, and no first one.
     pub fn generates(&self) -> bool {
         let route = self.api_path.rsplit('/').next().unwrap_or_default();
-        !["embeddings", "pooling", "rerank"].contains(&route)
+        !self.tokenless && !["embeddings", "pooling", "rerank"].contains(&route)
     }
 }
 
