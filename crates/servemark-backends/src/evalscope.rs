@@ -5,6 +5,7 @@
 
 mod body;
 mod dashscope;
+mod decision;
 mod flat;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use servemark_core::{JsonObject, Prompt, RequestError, Sample};
 
 pub use self::dashscope::DashscopeDecoder;
+pub use self::decision::DecisionDecoder;
 use crate::{
     Backend, CommonSpec, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, ResponsesDecoder,
     WireDecoder, WireRequest,
@@ -119,17 +121,23 @@ pub enum EvalscopeApi {
     Dashscope,
     /// The body of evalscope's template for APIs of one's own.
     Custom,
+    /// Decisions by System One's API: one typed question about a state.
+    Systemone,
+    /// Decisions by `AutoTrust`'s.
+    Autotrust,
 }
 
 impl EvalscopeApi {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Openai,
         Self::OpenaiResponses,
         Self::OpenaiEmbedding,
         Self::OpenaiRerank,
         Self::Dashscope,
         Self::Custom,
+        Self::Systemone,
+        Self::Autotrust,
     ];
 
     /// The name as it is written; the first of them where there are several.
@@ -146,6 +154,8 @@ impl EvalscopeApi {
             Self::OpenaiRerank => &["openai_rerank", "rerank"],
             Self::Dashscope => &["dashscope"],
             Self::Custom => &["custom"],
+            Self::Systemone => &["systemone"],
+            Self::Autotrust => &["autotrust"],
         }
     }
 
@@ -162,12 +172,19 @@ impl EvalscopeApi {
             Self::OpenaiEmbedding => "/v1/embeddings",
             Self::OpenaiRerank => "/v1/reranks",
             Self::Dashscope => "/api/v1/services/aigc/text-generation/generation",
+            Self::Systemone => "/v1/systemone",
+            Self::Autotrust => "/v1/decide",
         }
     }
 
     /// Whether an answer is made of tokens.
     pub const fn generates(self) -> bool {
-        !matches!(self, Self::OpenaiEmbedding | Self::OpenaiRerank)
+        !matches!(self, Self::OpenaiEmbedding | Self::OpenaiRerank) && !self.decides()
+    }
+
+    /// Whether an answer is a decision.
+    pub const fn decides(self) -> bool {
+        matches!(self, Self::Systemone | Self::Autotrust)
     }
 }
 
@@ -198,6 +215,7 @@ impl EvalscopeBackend {
             EvalscopeApi::OpenaiRerank => flat::rerank(spec, sample),
             EvalscopeApi::Dashscope => dashscope::body(spec, sample),
             EvalscopeApi::Custom => body::custom(spec, sample),
+            EvalscopeApi::Systemone | EvalscopeApi::Autotrust => decision::body(spec, sample),
         }
     }
 
@@ -241,6 +259,9 @@ impl Backend for EvalscopeBackend {
                 WireDecoder::Rerank(RerankDecoder::expecting(expected))
             }
             EvalscopeApi::Dashscope => WireDecoder::Dashscope(DashscopeDecoder::new(sample)),
+            api @ (EvalscopeApi::Systemone | EvalscopeApi::Autotrust) => {
+                WireDecoder::Decision(DecisionDecoder::new(sample, api))
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ pub use embeddings::{EmbeddingsBackend, EmbeddingsDecoder, EmbeddingsSpec, Encod
 pub use error::BackendError;
 pub use error_message::error_message;
 pub use evalscope::{
-    DashscopeDecoder, EvalscopeApi, EvalscopeBackend, EvalscopeSampling, EvalscopeSpec,
+    DashscopeDecoder, DecisionDecoder, EvalscopeApi, EvalscopeBackend, EvalscopeSampling,
+    EvalscopeSpec,
 };
 pub use generate::{GenerateBackend, GenerateDecoder, GenerateSpec};
 pub use name::{BackendName, Route};

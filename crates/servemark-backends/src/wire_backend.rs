@@ -5,10 +5,10 @@ use servemark_sse::Event;
 
 use crate::{
     AisbenchBackend, Backend, BatchBackend, BatchDecoder, ChatBackend, CompletionsBackend,
-    DashscopeDecoder, Decoder, EmbeddingsBackend, EmbeddingsDecoder, EvalscopeBackend, Flow,
-    GenerateBackend, GenerateDecoder, GeneratedDecoder, OpenAiDecoder, PoolingDecoder,
-    RerankBackend, RerankDecoder, ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder,
-    TrussBackend, VllmBackend, WireRequest,
+    DashscopeDecoder, DecisionDecoder, Decoder, EmbeddingsBackend, EmbeddingsDecoder,
+    EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder, GeneratedDecoder, OpenAiDecoder,
+    PoolingDecoder, RerankBackend, RerankDecoder, ResponsesDecoder, TritonDecoder, TrtBackend,
+    TrtDecoder, TrussBackend, VllmBackend, WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -83,6 +83,8 @@ pub enum WireDecoder {
     Batch(BatchDecoder),
     /// Of `DashScope`'s own route.
     Dashscope(DashscopeDecoder),
+    /// Of System One and `AutoTrust`.
+    Decision(DecisionDecoder),
     /// Of `/v1/embeddings`.
     Embeddings(EmbeddingsDecoder),
     /// Of SGLang's `/generate`.
@@ -108,6 +110,7 @@ impl WireDecoder {
         match self {
             Self::Batch(decoder) => decoder,
             Self::Dashscope(decoder) => decoder,
+            Self::Decision(decoder) => decoder,
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,
             Self::Generated(decoder) => decoder,
