@@ -62,7 +62,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("nix", &["servemark-receive"]),
     ("parquet", &["servemark-datasets"]),
     ("plotters", &["servemark-report"]),
-    ("png", &["servemark-report"]),
+    ("png", &["servemark-datasets", "servemark-report"]),
     ("rusqlite", &["servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),

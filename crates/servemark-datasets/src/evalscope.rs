@@ -6,6 +6,7 @@
 
 mod asked;
 mod conversations;
+mod decisions;
 mod inputs;
 mod measure;
 mod name;
@@ -28,6 +29,7 @@ use servemark_core::{DatasetError, DrawContext, Sample, Session, Tokenizer};
 pub use self::asked::MaxTokens;
 use self::asked::{Asked, Conversation};
 pub use self::conversations::{EvalscopeTurns, EvalscopeTurnsSpec};
+pub use self::decisions::EvalscopeDecisionsSpec;
 pub use self::inputs::{
     EvalscopeEmbeddingSpec, EvalscopeRandomEmbeddingSpec, EvalscopeRandomRerankSpec,
     EvalscopeRerankSpec,
@@ -35,7 +37,9 @@ pub use self::inputs::{
 pub use self::name::EvalscopeName;
 pub use self::pictured::{EvalscopePictured, EvalscopePicturedSpec};
 pub use self::prompt::EvalscopePromptSpec;
-pub use self::random::{EvalscopeRandomSpec, EvalscopeRandomTurnsSpec, EvalscopeRandomVlSpec};
+pub use self::random::{
+    EvalscopePictureMode, EvalscopeRandomSpec, EvalscopeRandomTurnsSpec, EvalscopeRandomVlSpec,
+};
 pub use self::speed::EvalscopeSpeedSpec;
 pub use self::swe_smith::{EvalscopeSweSmithSpec, LengthRange};
 pub use self::target::{PrefixRole, ShortTexts, TargetLength};
@@ -108,6 +112,8 @@ pub enum EvalscopeData {
     Texts(EvalscopeTextSpec),
     /// Pictures of a file with what is asked about them.
     Pictured(EvalscopePicturedSpec),
+    /// Questions that have one answer of several.
+    Decisions(EvalscopeDecisionsSpec),
     /// Prompts of drawn lengths, counted up from a drawn token.
     Random(EvalscopeRandomSpec),
     /// The same with drawn pictures.
@@ -248,6 +254,7 @@ impl EvalscopeSpec {
             EvalscopeData::Embedding(spec) => spec.ask(self, count, context)?,
             EvalscopeData::Rerank(spec) => spec.ask(self, count, context)?,
             EvalscopeData::Pictured(spec) => spec.ask(count, context)?,
+            EvalscopeData::Decisions(spec) => spec.ask(count, context)?,
             EvalscopeData::Speed(spec) => spec.ask(self, context)?,
             EvalscopeData::Turns(spec) => return spec.converse(self, count, context),
             EvalscopeData::Trie(spec) => return spec.converse(self, count, context),
@@ -272,6 +279,7 @@ impl EvalscopeData {
             Name::Flickr8k => EvalscopePicturedSpec::of(EvalscopePictured::Flickr8k),
             Name::KontextBench => EvalscopePicturedSpec::of(EvalscopePictured::KontextBench),
             Name::MmmuMultiImage => EvalscopePicturedSpec::of(EvalscopePictured::MmmuMultiImage),
+            Name::OpenDecisions => Self::Decisions(EvalscopeDecisionsSpec::default()),
             Name::Random => Self::Random(EvalscopeRandomSpec::default()),
             Name::RandomVl => Self::RandomVl(EvalscopeRandomVlSpec::default()),
             Name::RandomMultiTurn => Self::RandomTurns(EvalscopeRandomTurnsSpec::default()),
@@ -300,6 +308,7 @@ impl EvalscopeData {
             Self::Prompt(_) => EvalscopeName::Custom,
             Self::Texts(spec) => spec.texts.name(),
             Self::Pictured(spec) => spec.pictured.name(),
+            Self::Decisions(_) => EvalscopeName::OpenDecisions,
             Self::Random(_) => EvalscopeName::Random,
             Self::RandomVl(_) => EvalscopeName::RandomVl,
             Self::RandomTurns(_) => EvalscopeName::RandomMultiTurn,

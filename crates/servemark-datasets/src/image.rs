@@ -199,9 +199,24 @@ fn data_uri(media_type: &str, file: &[u8]) -> String {
     uri
 }
 
-/// Red, green and blue without losses, as they stand in a request.
-pub(crate) fn png_uri(pixels: &[u8], size: ImageSize) -> Result<String, RequestError> {
-    let file = codec::png(pixels, size).map_err(|why| unrendered(&why))?;
+/// A picture line by line, by what each of its pixels has.
+pub(crate) enum Pixels {
+    /// Red, green and blue.
+    Rgb(Vec<u8>),
+    /// The same and how opaque it is.
+    Rgba(Vec<u8>),
+    /// Where its colour stands in a palette.
+    Places {
+        /// One for each pixel.
+        places: Vec<u8>,
+        /// The colours.
+        palette: Vec<[u8; 3]>,
+    },
+}
+
+/// A picture without losses, as it stands in a request.
+pub(crate) fn png_uri(pixels: &Pixels, size: ImageSize) -> Result<String, RequestError> {
+    let file = codec::png_of(pixels, size).map_err(|why| unrendered(&why))?;
     Ok(data_uri("image/png", &file))
 }
 

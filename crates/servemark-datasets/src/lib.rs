@@ -75,13 +75,13 @@ pub use custom::CustomSpec;
 pub use draw::{Draw, Summary};
 pub use error::SpecError;
 pub use evalscope::{
-    EvalscopeData, EvalscopeEmbeddingSpec, EvalscopeHub, EvalscopeName, EvalscopePictured,
-    EvalscopePicturedSpec, EvalscopePromptSpec, EvalscopeRandomEmbeddingSpec,
-    EvalscopeRandomRerankSpec, EvalscopeRandomSpec, EvalscopeRandomTurnsSpec,
-    EvalscopeRandomVlSpec, EvalscopeRerankSpec, EvalscopeSpec, EvalscopeSpeedSpec,
-    EvalscopeSweSmithSpec, EvalscopeTextSpec, EvalscopeTexts, EvalscopeTrieSpec, EvalscopeTurns,
-    EvalscopeTurnsSpec, EvalscopeWorkloadSpec, LengthRange, MaxTokens, PrefixRole, ShortTexts,
-    TargetLength, TrieWorkload,
+    EvalscopeData, EvalscopeDecisionsSpec, EvalscopeEmbeddingSpec, EvalscopeHub, EvalscopeName,
+    EvalscopePictureMode, EvalscopePictured, EvalscopePicturedSpec, EvalscopePromptSpec,
+    EvalscopeRandomEmbeddingSpec, EvalscopeRandomRerankSpec, EvalscopeRandomSpec,
+    EvalscopeRandomTurnsSpec, EvalscopeRandomVlSpec, EvalscopeRerankSpec, EvalscopeSpec,
+    EvalscopeSpeedSpec, EvalscopeSweSmithSpec, EvalscopeTextSpec, EvalscopeTexts,
+    EvalscopeTrieSpec, EvalscopeTurns, EvalscopeTurnsSpec, EvalscopeWorkloadSpec, LengthRange,
+    MaxTokens, PrefixRole, ShortTexts, TargetLength, TrieWorkload,
 };
 pub use grouping::Grouping;
 pub use image::{ImageContent, ImageCount, ImageFormat, ImageSpec, Resolution};

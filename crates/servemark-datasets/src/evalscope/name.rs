@@ -28,6 +28,8 @@ pub enum EvalscopeName {
     LongAlpaca,
     /// Questions of MMMU with several pictures.
     MmmuMultiImage,
+    /// Questions that have one answer of several.
+    OpenDecisions,
     /// Questions in Chinese.
     Openqa,
     /// Prompts of drawn lengths, counted up from a drawn token.
@@ -70,7 +72,7 @@ pub enum EvalscopeName {
 
 impl EvalscopeName {
     /// All of them, by the alphabet.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Custom,
         Self::CustomMultiTurn,
         Self::Embedding,
@@ -80,6 +82,7 @@ impl EvalscopeName {
         Self::LineByLine,
         Self::LongAlpaca,
         Self::MmmuMultiImage,
+        Self::OpenDecisions,
         Self::Openqa,
         Self::Random,
         Self::RandomEmbedding,
@@ -113,6 +116,7 @@ impl EvalscopeName {
             Self::LineByLine => "line_by_line",
             Self::LongAlpaca => "longalpaca",
             Self::MmmuMultiImage => "mmmu_multi_image",
+            Self::OpenDecisions => "open_decisions",
             Self::Openqa => "openqa",
             Self::Random => "random",
             Self::RandomEmbedding => "random_embedding",

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Prompt, Tokenizer, TokenizerError, parallel};
 use servemark_rng::NumpyRandom;
 
+pub use self::drawing::EvalscopePictureMode;
 use self::prefixes::Prefixes;
 pub use self::turns::EvalscopeRandomTurnsSpec;
 pub use self::vl::EvalscopeRandomVlSpec;

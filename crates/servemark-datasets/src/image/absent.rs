@@ -2,7 +2,7 @@
 
 use servemark_core::ImageSize;
 
-use crate::image::ImageFormat;
+use crate::image::{ImageFormat, Pixels};
 
 pub(super) fn encode(
     _pixels: &[u8],
@@ -13,6 +13,10 @@ pub(super) fn encode(
 }
 
 pub(super) fn png(_pixels: &[u8], _size: ImageSize) -> Result<Vec<u8>, String> {
+    Err(ABSENT.to_owned())
+}
+
+pub(super) fn png_of(_pixels: &Pixels, _size: ImageSize) -> Result<Vec<u8>, String> {
     Err(ABSENT.to_owned())
 }
 

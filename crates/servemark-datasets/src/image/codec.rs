@@ -6,9 +6,10 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{
     DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageReader, Rgba,
 };
+use png::EncodingError;
 use servemark_core::ImageSize;
 
-use crate::image::{ImageFormat, jpeg};
+use crate::image::{ImageFormat, Pixels, jpeg};
 
 /// Red, green and blue as a file.
 ///
@@ -28,6 +29,27 @@ pub(super) fn encode(
 /// The same without losses.
 pub(super) fn png(pixels: &[u8], size: ImageSize) -> Result<Vec<u8>, String> {
     png_in(pixels, size, ExtendedColorType::Rgb8)
+}
+
+/// Pixels of any kind without losses.
+pub(super) fn png_of(pixels: &Pixels, size: ImageSize) -> Result<Vec<u8>, String> {
+    match pixels {
+        Pixels::Rgb(pixels) => png(pixels, size),
+        Pixels::Rgba(pixels) => png_in(pixels, size, ExtendedColorType::Rgba8),
+        Pixels::Places { places, palette } => {
+            indexed(places, palette, size).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The library of all formats writes no palettes.
+fn indexed(places: &[u8], palette: &[[u8; 3]], size: ImageSize) -> Result<Vec<u8>, EncodingError> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size.width, size.height);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(palette.as_flattened());
+    encoder.write_header()?.write_image_data(places)?;
+    Ok(file)
 }
 
 fn png_in(pixels: &[u8], size: ImageSize, colours: ExtendedColorType) -> Result<Vec<u8>, String> {

@@ -60,7 +60,7 @@ fn every_recorded_request_is_reproduced() {
         made += 1;
     }
     // Keys that no data set knows, and those without another, are the command line's to refuse.
-    assert_eq!((made, refused), (71, 6), "a case was added or lost");
+    assert_eq!((made, refused), (78, 6), "a case was added or lost");
 }
 
 fn check(name: &str, sessions: &[Session], expected: &[Request], backend: &WireBackend) {
@@ -130,16 +130,27 @@ fn alike(name: &str, ours: &str, expected: &str) {
         assert_eq!(ours, expected, "{name}");
         return;
     }
-    let [ours, expected] = [ours, expected].map(pixels);
+    let [ours, expected] = [ours, expected].map(file);
+    assert_eq!(colour_type(&ours), colour_type(&expected), "{name}");
+    let [ours, expected] = [ours, expected].map(|file| pixels(&file));
     assert_eq!(ours.dimensions(), expected.dimensions(), "{name}");
     let differ = ours.pixels().zip(expected.pixels()).filter(|(ours, expected)| ours != expected);
     let (differ, all) = (differ.count(), ours.pixels().len());
     assert!(differ * 20 < all, "{name}: {differ} of {all} pixels differ");
 }
 
-fn pixels(uri: &str) -> image::RgbImage {
+fn file(uri: &str) -> Vec<u8> {
     let (_, file) = uri.split_once(',').unwrap();
-    image::load_from_memory(&STANDARD.decode(file).unwrap()).unwrap().into_rgb8()
+    STANDARD.decode(file).unwrap()
+}
+
+/// How a PNG keeps its colours, as its header has it.
+fn colour_type(png: &[u8]) -> u8 {
+    png[25]
+}
+
+fn pixels(png: &[u8]) -> image::RgbaImage {
+    image::load_from_memory(png).unwrap().into_rgba8()
 }
 
 #[test]
@@ -173,6 +184,7 @@ fn told(name: EvalscopeName, text: &str) -> String {
     let mut data = EvalscopeData::named(name);
     match &mut data {
         EvalscopeData::Texts(spec) => spec.path = Some(path),
+        EvalscopeData::Decisions(spec) => spec.path = Some(path),
         EvalscopeData::Embedding(spec) => spec.path = Some(path),
         EvalscopeData::Rerank(spec) => spec.path = Some(path),
         EvalscopeData::Turns(spec) => spec.path = Some(path),
@@ -201,6 +213,12 @@ fn bad_lines_are_told_with_their_places() {
     let short = r#"{"input_prompt_length":1,"num_turns":2,"assistant_response_length":[1],"tool_call_output_length":[1],"tool_call_latency":[1],"final_assistant_response_length":1}"#;
     refuses(Name::LineByLine, "a\n42\n", ":2: this JSON is no prompt");
     refuses(Name::Openqa, "{\"question\":\"a\"}\n\n{\"q\":1}", ":3: it has no text under");
+    refuses(
+        Name::OpenDecisions,
+        "{\"state\":1,\"question\":{}}\n{\"state\":1}",
+        ":2: it has no question",
+    );
+    refuses(Name::OpenDecisions, "[{\"question\":{}}]", ":1: it has no state");
     refuses(Name::LongAlpaca, "[\n{\"instruction\":1}]", ":2: it has no text under");
     refuses(Name::ShareGptEn, "{\"conversation\":3}", ":1: its \"conversation\" is no array");
     refuses(Name::CustomMultiTurn, "[]", ":1: expected an array of messages");

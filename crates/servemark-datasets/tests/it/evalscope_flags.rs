@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use servemark_backends::{BackendSpec, EvalscopeApi, EvalscopeSpec as Wire};
 use servemark_core::JsonObject;
 use servemark_datasets::{
-    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePromptSpec, EvalscopeSpec, MaxTokens,
-    PrefixRole, ShortTexts, SpecError, TargetLength,
+    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePictureMode, EvalscopePromptSpec,
+    EvalscopeSpec, MaxTokens, PrefixRole, ShortTexts, SpecError, TargetLength,
 };
 
 use crate::fixture;
@@ -112,6 +112,7 @@ impl Flags {
         match data {
             EvalscopeData::Texts(spec) => spec.path = path,
             EvalscopeData::Pictured(spec) => spec.path = path,
+            EvalscopeData::Decisions(spec) => spec.path = path,
             EvalscopeData::Embedding(spec) => spec.path = path,
             EvalscopeData::Rerank(spec) => spec.path = path,
             EvalscopeData::Random(spec) => {
@@ -122,6 +123,8 @@ impl Flags {
                 spec.width = self.number("--image-width").unwrap_or(spec.width);
                 spec.height = self.number("--image-height").unwrap_or(spec.height);
                 spec.images = self.number("--image-num").unwrap_or(spec.images);
+                let mode = self.text("--image-format").map(EvalscopePictureMode::named);
+                spec.mode = mode.map_or(spec.mode, Option::unwrap);
             }
             EvalscopeData::RandomTurns(spec) => {
                 spec.prefix_tokens = prefix;

@@ -1,14 +1,45 @@
 //! Pictures of a few shapes.
 
+use serde::{Deserialize, Serialize};
 use servemark_core::{ImageSize, Media, RequestError};
 use servemark_rng::PythonRandom;
 
-use crate::image::png_uri;
+use crate::image::{Pixels, png_uri};
+
+/// How a drawn picture keeps its colours (`--image-format`), by Pillow's names. Of its other kinds
+/// none can be given a colour and then be written as PNG.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub enum EvalscopePictureMode {
+    /// Red, green and blue.
+    #[default]
+    #[serde(rename = "RGB")]
+    Rgb,
+    /// The same and how opaque it is, which is wholly.
+    #[serde(rename = "RGBA")]
+    Rgba,
+    /// Places of a palette.
+    #[serde(rename = "P")]
+    Palette,
+}
+
+impl EvalscopePictureMode {
+    /// The mode of Pillow's with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "RGB" => Some(Self::Rgb),
+            "RGBA" => Some(Self::Rgba),
+            "P" => Some(Self::Palette),
+            _ => None,
+        }
+    }
+}
 
 /// A picture of one colour with a few shapes on it, described by the draws that make it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Drawing {
     size: ImageSize,
+    mode: EvalscopePictureMode,
     ground: Colour,
     shapes: Vec<Shape>,
 }
@@ -37,28 +68,58 @@ enum Kind {
 
 impl Drawing {
     /// The next picture.
-    pub(super) fn draw(size: ImageSize, python: &mut PythonRandom) -> Self {
+    pub(super) fn draw(
+        size: ImageSize,
+        mode: EvalscopePictureMode,
+        python: &mut PythonRandom,
+    ) -> Self {
         let ground = colour(python);
         let shapes = number(python, 1, 5);
         let shapes = (0..shapes).map(|_| Shape::draw(size, python)).collect();
-        Self { size, ground, shapes }
+        Self { size, mode, ground, shapes }
     }
 
-    /// Red, green and blue of each pixel, line by line.
-    fn pixels(&self) -> Vec<u8> {
+    /// The picture as its mode has it.
+    fn pixels(&self) -> Pixels {
+        match self.mode {
+            EvalscopePictureMode::Rgb => Pixels::Rgb(self.painted(|colour| colour)),
+            EvalscopePictureMode::Rgba => {
+                Pixels::Rgba(self.painted(|[red, green, blue]| [red, green, blue, u8::MAX]))
+            }
+            EvalscopePictureMode::Palette => self.in_places(),
+        }
+    }
+
+    /// Colours stand in the palette in the order in which they are drawn, each once.
+    fn in_places(&self) -> Pixels {
+        let mut palette: Vec<Colour> = Vec::new();
+        for colour in [self.ground].into_iter().chain(self.shapes.iter().map(|shape| shape.colour))
+        {
+            if !palette.contains(&colour) {
+                palette.push(colour);
+            }
+        }
+        let place = |colour| palette.iter().position(|known| *known == colour).unwrap_or_default();
+        let places = self.painted(|colour| [place(colour) as u8]);
+        Pixels::Places { places, palette }
+    }
+
+    /// What each pixel has, line by line.
+    fn painted<const N: usize>(&self, paint: impl Fn(Colour) -> [u8; N]) -> Vec<u8> {
         let ImageSize { width, height } = self.size;
-        let mut pixels = self.ground.repeat(width as usize * height as usize);
-        let line = width as usize * self.ground.len();
+        let (width, height) = (width as usize, height as usize);
+        let mut pixels = vec![paint(self.ground); width * height];
         for shape in &self.shapes {
-            for (y, line) in (0..).zip(pixels.chunks_exact_mut(line)) {
-                for (x, pixel) in (0..).zip(line.chunks_exact_mut(self.ground.len())) {
+            let painted = paint(shape.colour);
+            for (y, line) in (0..).zip(pixels.chunks_exact_mut(width)) {
+                for (x, pixel) in (0..).zip(line) {
                     if shape.covers(x, y) {
-                        pixel.copy_from_slice(&shape.colour);
+                        *pixel = painted;
                     }
                 }
             }
         }
-        pixels
+        pixels.into_flattened()
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use servemark_core::{DatasetError, DrawContext, ImageSize, Medium, Prompt};
 
 use super::EvalscopeRandomSpec;
-use super::drawing::Drawing;
+use super::drawing::{Drawing, EvalscopePictureMode};
 use crate::evalscope::{Asked, EvalscopeSpec};
 
 /// Prompts of drawn lengths with drawn pictures.
@@ -23,12 +23,20 @@ pub struct EvalscopeRandomVlSpec {
     pub width: NonZero<u32>,
     /// How high (`--image-height`).
     pub height: NonZero<u32>,
+    /// How they keep their colours (`--image-format`).
+    pub mode: EvalscopePictureMode,
 }
 
 impl Default for EvalscopeRandomVlSpec {
     fn default() -> Self {
         const SIDE: NonZero<u32> = NonZero::new(224).expect("a picture has pixels");
-        Self { prefix_tokens: 0, images: NonZero::<u32>::MIN, width: SIDE, height: SIDE }
+        Self {
+            prefix_tokens: 0,
+            images: NonZero::<u32>::MIN,
+            width: SIDE,
+            height: SIDE,
+            mode: EvalscopePictureMode::default(),
+        }
     }
 }
 
@@ -46,7 +54,7 @@ impl EvalscopeRandomVlSpec {
         for one in &mut asked {
             one.prompt = self.message(&one.prompt);
             let python = &mut context.random.python;
-            let picture = |_| Medium::image(Drawing::draw(size, python));
+            let picture = |_| Medium::image(Drawing::draw(size, self.mode, python));
             one.media = (0..self.images.get()).map(picture).collect();
         }
         Ok(asked)
