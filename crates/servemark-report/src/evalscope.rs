@@ -5,6 +5,7 @@ mod database;
 mod drawings;
 mod field;
 mod files;
+mod mean;
 mod newest;
 mod numbers;
 mod older;

@@ -78,7 +78,8 @@ impl EvalscopeProbe {
                 if is_count { json!(sum as i64) } else { json!(sum / self.runs.len() as f64) },
             )
         };
-        let metrics: JsonObject = summary.keys().map(of).collect();
+        let numbers = summary.iter().filter(|(_, value)| value.is_number());
+        let metrics: JsonObject = numbers.map(|(key, _)| of(key)).collect();
         json!({"metrics": metrics, "percentiles": self.columns()})
     }
 

@@ -38,8 +38,9 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
-        report(asked, &done)?;
-        page(asked, &done)?;
+        let runs: Vec<EvalscopeRun> = done.into_iter().map(|reported| reported.run).collect();
+        report(asked, &runs)?;
+        page(asked, &runs)?;
     }
     swept
 }
@@ -97,10 +98,9 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
 }
 
 /// The report of all runs, on the screen and beside their folders.
-fn report(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
-    let runs: Vec<EvalscopeRun> = done.iter().map(|reported| reported.run.clone()).collect();
+fn report(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
     let subject = subject(&asked.first.plan.echo, &asked.folder);
-    let summary = EvalscopeSweep::of(&runs, &subject).summary();
+    let summary = EvalscopeSweep::of(runs, &subject).summary();
     screen::print(&summary);
     let path = asked.folder.join("performance_summary.txt");
     fs::write(&path, summary).with_context(|| format!("cannot write {}", path.display()))?;
@@ -108,12 +108,11 @@ fn report(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
 }
 
 /// The same as a page, which a search has none of.
-fn page(asked: &EvalscopeRuns, done: &[Reported]) -> anyhow::Result<()> {
-    let runs: Vec<EvalscopeRun> = done.iter().map(|reported| reported.run.clone()).collect();
+fn page(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
     let subject = subject(&asked.first.plan.echo, &asked.folder);
     let path = asked.folder.join("perf_report.html");
     let mut page = Vec::new();
-    EvalscopeSweep::of(&runs, &subject).write_page(&asked.first.plan.echo, &mut page)?;
+    EvalscopeSweep::of(runs, &subject).write_page(&asked.first.plan.echo, &mut page)?;
     fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
 }
 

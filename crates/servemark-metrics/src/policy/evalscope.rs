@@ -15,8 +15,14 @@ impl MetricPolicy {
             speculative_itl: None,
             output_tokens: vec![TokenSource::Usage, TokenSource::Retokenized, TokenSource::Deltas],
         };
+        // What a server says of decisions is counted, though no table calls it output.
+        let embeddings = StreamRules {
+            output_tokens: vec![TokenSource::Usage],
+            ..StreamRules::without_output()
+        };
         Self {
             name: "evalscope".to_owned(),
+            embeddings,
             generate: per_piece.clone(),
             others: per_piece,
             missing_ttft: MissingTtft::Zero,

@@ -35,10 +35,12 @@ impl ReportFormat for EvalscopeSummary {
 
 impl EvalscopeRun {
     /// The JSON files of its folder by their names, where these are the arguments of its command
-    /// line.
+    /// line. A trace says itself how many requests there were.
     pub fn files(&self, args: &JsonObject) -> Vec<(&'static str, String)> {
+        let mut args = args.clone();
+        args.entry("number").and_modify(|number| *number = json!(self.number));
         let mut files = vec![
-            ("benchmark_args.json", Value::Object(args.clone())),
+            ("benchmark_args.json", Value::Object(args)),
             ("benchmark_summary.json", Value::Object(self.summary_json())),
             ("benchmark_percentile.json", self.percentile_json()),
         ];
@@ -64,8 +66,15 @@ impl EvalscopeRun {
             _ if style == EvalscopeStyle::V1_0 && value < 0.0 => json!(value as i64),
             _ => json!(value),
         };
-        let entries = self.numbers.entries.iter();
-        entries.map(|&(field, of)| (field.name(style).to_owned(), value(field, of))).collect()
+        let mut summary = JsonObject::new();
+        for &(field, of) in &self.numbers.entries {
+            summary.insert(field.name(style).to_owned(), value(field, of));
+            if self.options.decides && field == Field::InputTokens {
+                let unknown = NOT_OF_DECISIONS.map(|field| field.name(style));
+                summary.insert("Not Applicable Metrics".to_owned(), json!(unknown));
+            }
+        }
+        summary
     }
 
     fn percentile_json(&self) -> Value {
@@ -123,6 +132,9 @@ impl EvalscopeRun {
         json!({"wall_start": self.workload.began_s, "points": points})
     }
 }
+
+/// What a decision has no measure of.
+const NOT_OF_DECISIONS: [Field; 3] = [Field::Ttft, Field::Tpot, Field::Itl];
 
 fn trace_json((metric, values): (&str, &Distribution)) -> Value {
     let percentile = |percent: f64| values.percentile(percent).unwrap_or_default();

@@ -19,6 +19,7 @@ pub(super) struct Figures<'a> {
     pub(super) per_request: &'a PerRequest,
     pub(super) places: TurnPlaces,
     pub(super) handoff: Option<&'a Handoff>,
+    pub(super) decides: bool,
 }
 
 impl Numbers {
@@ -93,9 +94,16 @@ impl Figures<'_> {
             Field::TokensPerStep => self.per_request.tokens_per_step,
             Field::Accepted => self.per_request.tokens_per_step.map(accepted),
             Field::InputRate if generates => Some(0.0),
+            Field::InputRate if self.decides => self.inputs_per_s(),
             _ if is_of_output(field) && !generates => Some(0.0),
             _ => Some(self.plain(field)),
         }
+    }
+
+    /// Inputs of decisions go by the run's time, and not by the time that each took.
+    fn inputs_per_s(&self) -> Option<f64> {
+        let rate = self.report.metrics.throughput.requests_per_s?;
+        Some(self.per_request.input_tokens.mean? * rate)
     }
 
     /// One that every run has, −1 where it has no request to be made of.

@@ -39,7 +39,8 @@ impl EvalscopeRun {
         let handoff = handoff.as_ref().filter(|_| is_newest);
         let places = TurnPlaces::of(log, &scores, policy);
         let generates = log.header().facts.generates();
-        let figures = Figures { report, per_request: &per_request, places, handoff };
+        let decides = options.decides;
+        let figures = Figures { report, per_request: &per_request, places, handoff, decides };
         let latencies = &report.metrics.latencies;
         let samples = Samples { latencies, per_request: &per_request, handoff, generates };
         Self {

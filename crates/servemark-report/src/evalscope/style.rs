@@ -50,6 +50,8 @@ pub struct EvalscopeOptions {
     pub handoff: bool,
     /// Whether speeds are told by the length of the prompt (`--dataset speed_benchmark`).
     pub speeds: bool,
+    /// Whether answers are decisions (`--api systemone`, `autotrust`).
+    pub decides: bool,
 }
 
 impl EvalscopeOptions {

@@ -110,7 +110,8 @@ impl Golden {
     }
 
     pub(crate) fn options(&self) -> EvalscopeOptions {
-        let options = EvalscopeOptions::of(self.style);
+        let mut options = EvalscopeOptions::of(self.style);
+        options.decides = self.script.api == "systemone";
         let options = if self.script.pd { options.with_handoff() } else { options };
         if self.script.dataset.starts_with("speed_benchmark") {
             options.with_speeds()
@@ -173,6 +174,7 @@ impl Script {
         let is_pooled = self.api.contains("embedding");
         let route = if is_pooled { "embeddings" } else { "chat/completions" };
         facts.api_path = format!("/v1/{route}");
+        facts.tokenless = self.api == "systemone";
         facts.requests = run.requests.len();
         facts.request_rate = (run.rate > 0.0).then_some(run.rate);
         facts.max_concurrency = usize::try_from(run.parallel).ok();

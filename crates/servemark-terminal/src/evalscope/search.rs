@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::Context;
 use servemark::plan::{Bracket, largest, peak};
 use servemark::report::{
-    EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
+    EvalscopeProbe, EvalscopeRun, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
 };
 use servemark::{ExecuteError, ExitCode, RunContext};
 use servemark_cli::{EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch, Used};
@@ -36,8 +36,8 @@ struct Tuner<'a> {
     used: Used,
     probes: Vec<EvalscopeProbe>,
     selections: Vec<EvalscopeSelection>,
-    /// The first run of each load, for the report of them all.
-    done: Vec<Reported>,
+    /// The means of the runs at each load.
+    means: Vec<EvalscopeRun>,
     worst: ExitCode,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Tuner<'a> {
             used: Used::default(),
             probes: Vec::new(),
             selections: Vec::new(),
-            done: Vec::new(),
+            means: Vec::new(),
             worst: ExitCode::Ok,
         }
     }
@@ -78,7 +78,7 @@ impl<'a> Tuner<'a> {
         let path = self.asked.folder.join("sla_summary.json");
         fs::write(&path, evalscope_search_json(self.search.variable.as_str(), &self.probes))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        report(self.asked, &self.done)?;
+        report(self.asked, &self.means)?;
         let tables =
             screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
         screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
@@ -142,7 +142,8 @@ impl<'a> Tuner<'a> {
         self.used = used;
         let documents = done.iter().map(Reported::documents).collect::<anyhow::Result<_>>()?;
         self.probes.push(EvalscopeProbe::new(load, documents));
-        self.done.push(done.swap_remove(0));
+        let runs: Vec<EvalscopeRun> = done.into_iter().map(|reported| reported.run).collect();
+        self.means.extend(EvalscopeRun::mean(&runs));
         Ok(self.probes.len() - 1)
     }
 }
