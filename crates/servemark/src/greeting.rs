@@ -50,6 +50,7 @@ fn greeting(first: &Sample) -> Sample {
     };
     let prompt = match &first.prompt {
         Prompt::Messages(_) => Prompt::Messages(vec![message()]),
+        Prompt::Body(body) if body.contains_key("messages") => Prompt::Messages(vec![message()]),
         _ => Prompt::from(HELLO),
     };
     Sample::new(prompt, 1, first.output_tokens)
