@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::num::NonZeroUsize;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
@@ -59,6 +60,14 @@ impl Stage {
     fn asked(&self) -> Vec<Value> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         posted.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
+    }
+
+    /// Where they were posted, each path once.
+    fn asked_at(&self) -> Vec<String> {
+        let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
+        let mut paths: Vec<String> = posted.map(|request| request.path).collect();
+        paths.dedup();
+        paths
     }
 
     /// A file of the results of `m`.
@@ -188,6 +197,89 @@ fn a_search_goes_to_the_best() {
     assert!(told.contains("Best observed rps: "), "{told}");
     let summary = stage.json("sla_summary.json");
     assert!(summary.get("parallel_2").is_some(), "{summary}");
+}
+
+/// Slower where more is in flight: one place, and every request waits for those before it.
+#[test]
+fn a_search_goes_to_the_least() {
+    let stage = Stage::of(|spec| {
+        spec.places = NonZeroUsize::new(1);
+        (spec.ttft, spec.itl) = (Duration::from_millis(20), Duration::ZERO);
+    });
+    let least = r#"--prompt hello --sla-auto-tune --parallel 4 --sla-upper-bound 8 --sla-num-runs 1
+        --sla-number-multiplier 4 --sla-params [{"p50_ttft":"min"}]"#;
+    let told = ends_with(0, &stage.run(least));
+    assert!(told.contains("│ p50_ttft min │          1 │ best_observed │"), "{told}");
+    let summary = stage.json("sla_summary.json");
+    let loads: Vec<_> = summary.as_object().unwrap().keys().map(String::as_str).collect();
+    assert!(loads.contains(&"parallel_1") && loads.contains(&"parallel_4"), "{loads:?}");
+    assert!(!loads.contains(&"parallel_8"), "it went the wrong way: {loads:?}");
+}
+
+/// Requests to decide, and what they are told of: whole ones of a file, and those of a data set.
+#[test]
+fn decisions_are_measured_by_their_inputs() {
+    for (api, data, route) in [
+        ("systemone", "open_decisions", "/v1/systemone"),
+        ("systemone", "decisions.jsonl", "/v1/systemone"),
+        ("autotrust", "autotrust.jsonl", "/v1/decide"),
+    ] {
+        let stage = Stage::set(&[]);
+        let url = format!("{}/v1", stage.mock.base_url());
+        let name = if data == "open_decisions" { data } else { "line_by_line" };
+        let path = fixture(&format!("evalscope/inputs/{data}"));
+        let line = format!("--api {api} --url {url} --dataset {name} --dataset-path {path} -n 6");
+        let told = ends_with(0, &stage.run(&line));
+        assert!(told.contains("Embedding/Rerank Performance Test Summary"), "{told}");
+        assert_eq!(stage.asked_at(), [route]);
+        let summary = stage.json("parallel_1_number_6/benchmark_summary.json");
+        assert_eq!(summary["Success Requests"], 6, "{summary}");
+        assert!(summary["Input Throughput (tok/s)"].as_f64() > Some(0.0), "{summary}");
+        assert_eq!(summary["Avg TTFT (ms)"], 0.0);
+        let unknown = ["Avg TTFT (ms)", "Avg TPOT (ms)", "Avg ITL (ms)"];
+        assert_eq!(summary["Not Applicable Metrics"], serde_json::json!(unknown));
+    }
+}
+
+#[test]
+fn a_decision_that_does_not_fit_its_question_is_no_success() {
+    let stage = Stage::set(&[r#"status:200:{"model":"m","answers":{}}"#]);
+    let url = format!("{}/v1", stage.mock.base_url());
+    let path = fixture("evalscope/inputs/decisions.jsonl");
+    let line =
+        format!("--api systemone --url {url} --dataset line_by_line --dataset-path {path} -n 2");
+    ends_with(5, &stage.run(&line));
+    let summary = stage.json("parallel_1_number_2/benchmark_summary.json");
+    assert_eq!(summary["Failed Requests"], 2, "{summary}");
+}
+
+/// What is ranked has no tokens, by whatever path.
+#[test]
+fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
+    let stage = Stage::set(&[]);
+    let url = format!("{}/v1", stage.mock.base_url());
+    let path = fixture("evalscope/inputs/rerank.jsonl");
+    let line = format!("--api rerank --url {url} --dataset rerank --dataset-path {path} -n 3");
+    let told = ends_with(0, &stage.run(&line));
+    assert!(told.contains("Embedding/Rerank Performance Test Summary"), "{told}");
+    assert_eq!(stage.asked_at(), ["/v1/reranks"]);
+}
+
+#[test]
+fn pictures_have_the_colours_asked_for() {
+    let stage = Stage::set(&[]);
+    let tokenizer = fixture("tokenizers/qwen2.5");
+    let line = format!(
+        "--dataset random_vl --tokenizer-path {tokenizer} --min-prompt-length 20 \
+         --max-prompt-length 40 --image-width 16 --image-height 16 -n 1"
+    );
+    ends_with(0, &stage.run(&format!("{line} --image-format P --name palette")));
+    let asked = stage.asked();
+    let shown = asked.last().unwrap()["messages"][0]["content"][1]["image_url"]["url"].to_string();
+    // The header of a PNG whose pixels are places of a palette, in base64.
+    assert!(shown.contains("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAM"), "{shown}");
+    let refused = ends_with(2, &stage.run(&format!("{line} --image-format CMYK")));
+    assert_eq!(refused, "");
 }
 
 #[test]

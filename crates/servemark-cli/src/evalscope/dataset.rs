@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_datasets::{
-    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePromptSpec, EvalscopeSpec, MaxTokens,
-    TargetLength,
+    DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePictureMode, EvalscopePromptSpec,
+    EvalscopeSpec, MaxTokens, TargetLength,
 };
 use servemark_plan::WorkloadSpec;
 
@@ -90,6 +90,7 @@ fn read_from(data: &mut EvalscopeData, path: Option<PathBuf>) {
     match data {
         EvalscopeData::Texts(spec) => spec.path = path,
         EvalscopeData::Pictured(spec) => spec.path = path,
+        EvalscopeData::Decisions(spec) => spec.path = path,
         EvalscopeData::Embedding(spec) => spec.path = path,
         EvalscopeData::Rerank(spec) => spec.path = path,
         EvalscopeData::Turns(spec) => spec.path = path,
@@ -114,6 +115,7 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
             spec.images = some("--image-num", prompt.image_num)?;
             spec.width = some("--image-width", prompt.image_width)?;
             spec.height = some("--image-height", prompt.image_height)?;
+            spec.mode = picture_mode(&prompt.image_format)?;
         }
         EvalscopeData::RandomTurns(spec) => spec.prefix_tokens = prefix,
         EvalscopeData::Trie(spec) => spec.prefix_tokens = prefix,
@@ -127,6 +129,14 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
         _ => {}
     }
     Ok(())
+}
+
+/// Pillow, which draws evalscope's pictures, fails with any other of its modes.
+fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
+    EvalscopePictureMode::named(name).ok_or_else(|| {
+        let why = format!("must be RGB, RGBA or P, which alone can be drawn as PNG, not {name}");
+        CliError::setting("--image-format", why)
+    })
 }
 
 /// How many turns conversations have.

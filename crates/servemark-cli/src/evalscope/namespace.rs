@@ -131,7 +131,7 @@ fn client(args: &EvalscopeArgs) -> Pairs {
         ("visualizer", json!(client.visualizer)),
         ("wandb_api_key", Value::Null),
         ("swanlab_api_key", Value::Null),
-        ("swanlab_host", Value::Null),
+        ("swanlab_host", json!(client.swanlab_host)),
         ("name", json!(client.name)),
         ("alias", json!(client.alias)),
         ("outputs_dir", json!(args.output.outputs_dir)),

@@ -7,16 +7,18 @@ use servemark_report::{EvalscopeOptions, EvalscopeStyle};
 
 use super::args::EvalscopeArgs;
 use super::namespace;
+use super::settled::Settled;
 use crate::environment::Environment;
 use crate::error::CliError;
 
 /// The tables and what counts as a run that went well.
-pub(super) fn scoring(args: &EvalscopeArgs) -> Result<ScoringSpec, CliError> {
+pub(super) fn scoring(args: &EvalscopeArgs, settled: &Settled) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.judging.scoring(Layout::Evalscope)?;
     let style = EvalscopeStyle::from_name(&args.extras.style).unwrap_or_default();
     let mut options = EvalscopeOptions::of(style);
     options.handoff = args.load.enable_pd_metrics;
     options.speeds = args.dataset.dataset.starts_with("speed_benchmark");
+    options.decides = settled.api.decides();
     scoring.evalscope = options;
     Ok(scoring)
 }

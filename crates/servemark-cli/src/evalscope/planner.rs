@@ -127,7 +127,7 @@ impl Planner {
         plan.workload.after.clone_from(&used.drawn);
         plan.control = self.control.clone();
         plan.model = server::model(args);
-        plan.scoring = output::scoring(args)?;
+        plan.scoring = output::scoring(args, settled)?;
         plan.output = output::output(folder);
         let shown = folder.to_string_lossy();
         plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);

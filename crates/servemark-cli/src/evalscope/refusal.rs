@@ -44,24 +44,27 @@ fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
 }
 
 /// Flags of which nothing is built.
-pub(super) const NOT_BUILT: &[&str] = &[
-    "--attn-implementation",
-    "--image-format",
-    "--scenario",
-    "--swanlab-api-key",
-    "--swanlab-host",
-    "--visualizer",
-    "--wandb-api-key",
-];
+pub(super) const NOT_BUILT: &[&str] =
+    &["--scenario", "--swanlab-api-key", "--visualizer", "--wandb-api-key"];
+
+/// Data sets of whole requests.
+const WHOLE: [EvalscopeName; 3] =
+    [EvalscopeName::LineByLine, EvalscopeName::OpenDecisions, EvalscopeName::WorkloadTrace];
 
 /// What a data set needs.
 pub(super) fn check_dataset(args: &EvalscopeArgs, settled: &Settled) -> Result<(), CliError> {
     let name = settled.dataset;
-    if args.prompt.prompt.is_some() {
+    if args.prompt.prompt.is_some() && !settled.api.decides() {
         return Ok(());
     }
     if name.needs_tokenizer() && !has_tokenizer(args) {
         return Err(CliError::Peer(format!("--dataset {name} needs --tokenizer-path")));
+    }
+    if settled.api.decides() && !WHOLE.contains(&name) {
+        return Err(CliError::Peer(format!(
+            "--api {} sends whole requests: give --dataset line_by_line or open_decisions",
+            settled.api
+        )));
     }
     if name == EvalscopeName::WorkloadTrace && !args.load.open_loop {
         return Err(CliError::Together(

@@ -43,6 +43,18 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--attn-implementation"],
+        in_use: |_| false,
+        when: "beyond --api local",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--swanlab-host"],
+        in_use: |_| false,
+        when: "without --visualizer",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--send-stamps", "--precise-send"],
         in_use: |args| !is_encrypted(&args.target.url),
         when: "over TLS",
@@ -67,7 +79,7 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
-        flags: &["--image-width", "--image-height", "--image-num"],
+        flags: &["--image-width", "--image-height", "--image-format", "--image-num"],
         in_use: |args| draws_from(args, &["random_vl"]),
         when: "beyond --dataset random_vl",
         owner: Owner::Peer,

@@ -131,9 +131,6 @@ fn check_workers(args: &EvalscopeArgs) -> Result<(), CliError> {
 }
 
 fn dataset(name: &str) -> Result<EvalscopeName, CliError> {
-    if name == "open_decisions" {
-        return Err(CliError::not_built(format!("--dataset {name}")));
-    }
     name.parse().map_err(|error| {
         CliError::Peer(format!("Dataset plugin '{name}' is not registered. --dataset: {error}"))
     })
@@ -157,7 +154,7 @@ fn check_prefixes(args: &PromptArgs, dataset: EvalscopeName) -> Result<(), CliEr
 }
 
 fn api(name: &str) -> Result<EvalscopeApi, CliError> {
-    if name.starts_with("local") || ["systemone", "autotrust"].contains(&name) {
+    if name.starts_with("local") {
         return Err(CliError::not_built(format!("--api {name}")));
     }
     EvalscopeApi::of(name).ok_or_else(|| {
@@ -170,8 +167,12 @@ fn api(name: &str) -> Result<EvalscopeApi, CliError> {
 fn address(args: &EvalscopeArgs, api: EvalscopeApi, warnings: &mut Vec<String>) -> Address {
     let (address, warning) = Address::of(&args.target.url).completed(api);
     warnings.extend(warning);
-    let is_speed = args.dataset.dataset.starts_with("speed_benchmark");
-    if is_speed { address.for_completions() } else { address }
+    if !args.dataset.dataset.starts_with("speed_benchmark") {
+        return address;
+    }
+    let (address, warning) = address.for_completions();
+    warnings.extend(warning);
+    address
 }
 
 /// What the flag says, or what the URL ends with. It is asked before token ids change that.

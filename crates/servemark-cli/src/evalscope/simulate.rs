@@ -39,10 +39,7 @@ pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
 
 /// Where the simulator answers what an API asks.
 fn path(api: &str) -> &'static str {
-    match EvalscopeApi::of(api) {
-        Some(EvalscopeApi::OpenaiRerank) => "/v1/rerank",
-        api => api.unwrap_or(EvalscopeApi::Openai).path(),
-    }
+    EvalscopeApi::of(api).unwrap_or(EvalscopeApi::Openai).path()
 }
 
 /// What has no effect beside the simulator.

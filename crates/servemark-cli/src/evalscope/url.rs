@@ -61,9 +61,13 @@ impl Address {
         Self { path, ..self }
     }
 
-    /// The same of a data set that is for completions.
-    pub(super) fn for_completions(self) -> Self {
-        Self { path: self.path.replace("v1/chat/completions", "v1/completions"), ..self }
+    /// The same of a data set that is for completions. Says what was changed.
+    pub(super) fn for_completions(self) -> (Self, Option<String>) {
+        let path = self.path.replace("v1/chat/completions", "v1/completions");
+        let warning = "The API URL is not set correctly for `speed_benchmark`. Using \
+                       `v1/completions` instead of `v1/chat/completions` by system.";
+        let warning = (path != self.path).then(|| warning.to_owned());
+        (Self { path, ..self }, warning)
     }
 
     /// The server.
@@ -90,6 +94,8 @@ fn ending(api: EvalscopeApi) -> Option<&'static str> {
         EvalscopeApi::OpenaiResponses => Some("responses"),
         EvalscopeApi::OpenaiEmbedding => Some("embeddings"),
         EvalscopeApi::OpenaiRerank => Some("reranks"),
+        EvalscopeApi::Systemone => Some("systemone"),
+        EvalscopeApi::Autotrust => Some("decide"),
         _ => None,
     }
 }

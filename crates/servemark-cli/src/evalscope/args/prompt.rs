@@ -37,7 +37,7 @@ pub(in crate::evalscope) struct PromptArgs {
     /// The height of random pictures
     #[arg(long, value_name = "PIXELS", default_value = "224", value_parser = python::int)]
     pub(in crate::evalscope) image_height: i64,
-    /// The colours of random pictures
+    /// How random pictures keep their colours, by Pillow's names: RGB, RGBA or P
     #[arg(long, value_name = "MODE", default_value = "RGB")]
     pub(in crate::evalscope) image_format: String,
     /// How many random pictures a prompt shows

@@ -11,11 +11,11 @@ pub(in crate::evalscope) struct TargetArgs {
     /// The model by the name that requests carry; its last part names the folder of the results
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) model: Option<String>,
-    /// How a model of this process pays attention; not built
+    /// How a model of this process pays attention; no effect on a server
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) attn_implementation: Option<String>,
-    /// What is spoken: openai, openai_responses, openai_embedding, openai_rerank, dashscope or
-    /// custom
+    /// What is spoken: openai, openai_responses, openai_embedding, openai_rerank, dashscope,
+    /// custom, systemone or autotrust
     #[arg(long, value_name = "NAME", default_value = "openai")]
     pub(in crate::evalscope) api: String,
     /// The folder or the name of the tokenizer; without one prompts are measured in characters

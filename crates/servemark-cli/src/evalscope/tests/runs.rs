@@ -253,6 +253,28 @@ fn a_simulated_run_asks_where_the_simulator_answers() {
     };
     assert_eq!(path(""), "/v1/chat/completions");
     assert_eq!(path("--api embedding --dataset random_embedding"), "/v1/embeddings");
-    assert_eq!(path("--api rerank --dataset random_rerank"), "/v1/rerank");
+    assert_eq!(path("--api rerank --dataset random_rerank"), "/v1/reranks");
     assert_eq!(path("--url http://h/v1/completions"), "/v1/completions");
+}
+
+#[test]
+fn what_is_for_a_model_of_its_own_process_or_a_service_has_no_effect_on_a_server() {
+    for line in ["--attn-implementation eager", "--swanlab-host h", "--image-format L"] {
+        let warnings = runs(&format!("--model m {line}")).first.warnings;
+        let flag = line.split(' ').next().unwrap();
+        assert!(warnings[0].starts_with(&format!("{flag} has no effect")), "{warnings:?}");
+    }
+    assert!(refusal("--model m --visualizer wandb").contains("--visualizer"));
+}
+
+#[test]
+fn pictures_and_decisions_are_checked_before_anything_is_sent() {
+    let drawn = "--model m --dataset random_vl --tokenizer-path t --image-format L";
+    assert!(refusal(drawn).contains("must be RGB, RGBA or P"));
+    let asked = refusal("--model m --api systemone --dataset openqa");
+    assert!(asked.contains("give --dataset line_by_line or open_decisions"), "{asked}");
+    assert!(refusal("--model m --api autotrust --prompt x").contains("whole requests"));
+    let plan = runs("--model m --api autotrust --dataset line_by_line --dataset-path x").first.plan;
+    assert_eq!(plan.wire.path(), "/v1/chat/completions");
+    assert!(plan.scoring.evalscope.decides && plan.control.greeting.is_none());
 }
