@@ -200,6 +200,7 @@ fn data_uri(media_type: &str, file: &[u8]) -> String {
 }
 
 /// A picture line by line, by what each of its pixels has.
+#[cfg_attr(not(feature = "image"), expect(dead_code, reason = "nothing is drawn without it"))]
 pub(crate) enum Pixels {
     /// Red, green and blue.
     Rgb(Vec<u8>),
