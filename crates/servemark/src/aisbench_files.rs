@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use servemark_core::{RequestRecord, RunLog};
+use servemark_core::{RequestRecord, RunFacts, RunLog};
 use servemark_metrics::{NoStage, RequestScore, Stage};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout};
 use servemark_report::{
-    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchInputs, AisbenchJson, AisbenchPart,
-    AisbenchRps, AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report, ReportFormat,
+    AisbenchCsv, AisbenchDetails, AisbenchFailed, AisbenchInputs, AisbenchJson, AisbenchOptions,
+    AisbenchPart, AisbenchRps, AisbenchSpeculationJson, AisbenchTimeline, RateTarget, Report,
+    ReportFormat,
 };
 use servemark_schedule::{ArrivalSpec, Growth};
 
@@ -49,57 +50,97 @@ impl Scores<'_> {
         files: &AisbenchFiles,
         sent: Option<&Sent>,
     ) -> io::Result<AisbenchSaved> {
-        let options = || self.scoring.aisbench.clone();
-        let facts = &self.log.header().facts;
-        let performances = files.folder.join("performances");
-        let folder = performances.join(file_name(options().model(facts)));
-        fs::create_dir_all(&folder)?;
-        let report = self.report(Layout::Aisbench);
+        let (options, facts) = (&self.scoring.aisbench, &self.log.header().facts);
         let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
-        let report = report.with_scores(&scores);
-        let path = |name: &str, end: &str| folder.join(format!("{}{end}", file_name(name)));
-        let save = |format: &dyn ReportFormat, end: &str| {
-            write(format, &report, &path(options().dataset(facts), end))
-        };
-        let mut saved = AisbenchSaved {
-            rps_distribution: save(
-                &AisbenchRps::new(target(self.log)),
-                "_rps_distribution_plot.html",
-            )?,
-            no_stage: Stage::of(&scores, options().limit(facts), options().stage).err(),
-            folder: folder.clone(),
-            ..AisbenchSaved::default()
-        };
+        let report = self.report(Layout::Aisbench).with_scores(&scores);
+        let performances = files.folder.join("performances");
+        let folder = performances.join(file_name(options.model(facts)));
+        fs::create_dir_all(&folder)?;
+        let task = Task { log: self.log, report: &report, options, folder };
+        let mut saved = AisbenchSaved::default();
+        task.save_tables(&scores, &mut saved)?;
+        task.save_pages(&scores, &mut saved)?;
+        task.save_requests(sent, &mut saved)?;
+        saved.speculation = task.save_speculation(&performances)?;
+        saved.folder = task.folder;
+        Ok(saved)
+    }
+}
+
+/// One model on one data set, with the folder of its files.
+struct Task<'a> {
+    log: &'a RunLog,
+    report: &'a Report<'a>,
+    options: &'a AisbenchOptions,
+    folder: PathBuf,
+}
+
+impl Task<'_> {
+    fn facts(&self) -> &RunFacts {
+        &self.log.header().facts
+    }
+
+    fn path(&self, name: &str, end: &str) -> PathBuf {
+        self.folder.join(format!("{}{end}", file_name(name)))
+    }
+
+    /// A file that is named after the data set.
+    fn save(&self, format: &dyn ReportFormat, end: &str) -> io::Result<PathBuf> {
+        write(format, self.report, &self.path(self.options.dataset(self.facts()), end))
+    }
+
+    fn save_tables(
+        &self,
+        scores: &[RequestScore<'_>],
+        saved: &mut AisbenchSaved,
+    ) -> io::Result<()> {
+        let options = || self.options.clone();
+        saved.no_stage = Stage::of(scores, options().limit(self.facts()), options().stage).err();
         if saved.no_stage.is_none() {
-            saved.csv = Some(save(&AisbenchCsv::new(options()), ".csv")?);
-            saved.json = Some(save(&AisbenchJson::new(options()), ".json")?);
+            saved.csv = Some(self.save(&AisbenchCsv::new(options()), ".csv")?);
+            saved.json = Some(self.save(&AisbenchJson::new(options()), ".json")?);
         }
+        Ok(())
+    }
+
+    fn save_pages(&self, scores: &[RequestScore<'_>], saved: &mut AisbenchSaved) -> io::Result<()> {
+        let rates = AisbenchRps::new(target(self.log));
+        saved.rps_distribution = self.save(&rates, "_rps_distribution_plot.html")?;
         if scores.iter().any(|score| score.success) {
-            saved.plot = Some(save(&AisbenchTimeline, "_plot.html")?);
+            saved.plot = Some(self.save(&AisbenchTimeline, "_plot.html")?);
         }
+        Ok(())
+    }
+
+    /// A file for each data set of the run, and one more for what failed of it.
+    fn save_requests(&self, sent: Option<&Sent>, saved: &mut AisbenchSaved) -> io::Result<()> {
         let bodies = sent.map(|sent| sent.bodies(self.log));
         let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
         let inputs = AisbenchInputs::in_bodies(&body);
-        for part in AisbenchPart::all(&options(), facts) {
-            let save_requests = |format: &dyn ReportFormat, end: &str| {
-                let path = path(&part.name, end);
+        for part in AisbenchPart::all(self.options, self.facts()) {
+            let save = |format: &dyn ReportFormat, end: &str| {
+                let path = self.path(&part.name, end);
                 if sent.is_none() && path.exists() {
-                    return Ok(path);
+                    Ok(path)
+                } else {
+                    write(format, self.report, &path)
                 }
-                write(format, &report, &path)
             };
-            let details = AisbenchDetails::of(&part, inputs);
-            saved.details.push(save_requests(&details, "_details.jsonl")?);
+            saved.details.push(save(&AisbenchDetails::of(&part, inputs), "_details.jsonl")?);
             if part.has_failed(self.log) {
-                let failed = AisbenchFailed::of(&part, inputs);
-                saved.failed.push(save_requests(&failed, "_failed.jsonl")?);
+                saved.failed.push(save(&AisbenchFailed::of(&part, inputs), "_failed.jsonl")?);
             }
         }
-        if self.log.footer().is_some_and(|footer| footer.server_counters.is_some()) {
-            let path = performances.join(format!("spec_decode_{}.json", server(&facts.target)));
-            saved.speculation = Some(write(&AisbenchSpeculationJson, &report, &path)?);
+        Ok(())
+    }
+
+    fn save_speculation(&self, performances: &Path) -> io::Result<Option<PathBuf>> {
+        let footer = self.log.footer();
+        if footer.is_none_or(|footer| footer.server_counters.is_none()) {
+            return Ok(None);
         }
-        Ok(saved)
+        let name = format!("spec_decode_{}.json", server(&self.facts().target));
+        write(&AisbenchSpeculationJson, self.report, &performances.join(name)).map(Some)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::audience::{News, Profiler, Switch};
 use crate::discover::{self, Names};
 use crate::draw::{self, Load};
 use crate::execute::on_this_thread;
-use crate::journal::{Ended, Journal, Room};
+use crate::journal::{Closing, Ended, Journal, Room};
 use crate::{ExecuteError, Run, RunContext, afterwards, facts, files};
 
 /// As [`execute`](crate::execute()), for a plan with an engine.
@@ -36,31 +36,57 @@ async fn run(
 ) -> Result<Run, ExecuteError> {
     let clock = MonotonicClock::start();
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
+    let drawn = drawn(plan, context, clock, clock_started).await?;
+    let engine = context.unless_stopped(load_engine(spec, context, clock)).await?;
+    let before = drawn.warm_up.iter().map(|(_, load)| load);
+    check_lengths(engine.facts(), before.chain([&drawn.load]))?;
+    let header = header(clock_started, plan, spec, &engine, &drawn).await;
+    let (live, room) = (context.live.clone(), Room::of(plan));
+    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
+    let stage = Stage { plan, context, engine: &engine, drawn: &drawn };
+    let measured = stage.perform(&journal, clock).await?;
+    let closing = journal.close();
+    let mut footer = stage.footer(measured).await;
+    if !plan.model.untokenized {
+        footer.retokenized = afterwards::count(context, drawn.tokenizer.as_ref(), &closing);
+    }
+    stage.end_engine().await;
+    ended(plan, context, closing, footer)
+}
+
+/// What a run is made of before there is an engine.
+struct Drawn {
+    names: Names,
+    tokenizer: Arc<dyn Tokenizer>,
+    load: Load,
+    warm_up: Option<(LoadSpec, Load)>,
+}
+
+async fn drawn(
+    plan: &BenchPlan,
+    context: &RunContext,
+    clock: MonotonicClock,
+    run: u64,
+) -> Result<Drawn, ExecuteError> {
     let names = discover::of_engine(plan);
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
     let tokenizer: Arc<dyn Tokenizer> =
         discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
-    let draw =
-        |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), clock_started);
-    let (load, warm_up) = (draw(&files.plan)?, plan.warm_up.as_deref());
-    let warm_up_load = warm_up.map(draw).transpose()?;
-    let engine = context.unless_stopped(load_engine(spec, context, clock)).await?;
-    check_lengths(engine.facts(), warm_up_load.iter().chain([&load]))?;
-    let header = header(clock_started, plan, spec, &engine, &names, &load).await;
-    let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
-    let words = (!plan.model.untokenized).then(|| Arc::clone(&tokenizer));
-    let transport = EngineTransport::new(engine.clone(), words);
-    let warm_up = warm_up.zip(warm_up_load.as_ref()).map(|(plan, load)| (&plan.load, load));
-    let stage = Stage { plan, context, engine: &engine, load: &load, warm_up };
-    let measured = stage.perform(&Arc::new(transport), &journal, clock).await?;
-    let closing = journal.close();
-    let mut footer = stage.footer(measured).await;
-    if !plan.model.untokenized {
-        footer.retokenized = afterwards::count(context, tokenizer.as_ref(), &closing);
-    }
-    stage.end_engine().await;
+    let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
+    let load = draw(&files.plan)?;
+    let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
+    let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
+    Ok(Drawn { names, tokenizer, load, warm_up })
+}
+
+/// A run whose engine was lost before anything was done is none.
+fn ended(
+    plan: &BenchPlan,
+    context: &RunContext,
+    closing: Closing,
+    footer: Footer,
+) -> Result<Run, ExecuteError> {
     let lost = footer.engine_ended.clone();
     let nothing_is_done = !closing.records.iter().any(RequestRecord::is_success);
     let Ended { log, audit, error: run_log_error } = closing.finish(footer);
@@ -69,14 +95,8 @@ async fn run(
         Some(why) => context.tell(&News::EngineLost { why: &why }),
         None => {}
     }
-    Ok(Run {
-        log,
-        audit,
-        run_log: plan.output.run_log.clone(),
-        run_log_error,
-        lost_shards: 0,
-        sent: None,
-    })
+    let run_log = plan.output.run_log.clone();
+    Ok(Run { log, audit, run_log, run_log_error, lost_shards: 0, sent: None })
 }
 
 async fn load_engine(
@@ -112,8 +132,7 @@ async fn header(
     plan: &BenchPlan,
     spec: &EngineRunSpec,
     engine: &Engine,
-    names: &Names,
-    load: &Load,
+    Drawn { names, load, .. }: &Drawn,
 ) -> Header {
     let mut header = facts::engine_header(clock_started, plan, spec, engine.facts(), names, load);
     header.server_info = info(engine).await;
@@ -138,25 +157,31 @@ struct Stage<'a> {
     plan: &'a BenchPlan,
     context: &'a RunContext,
     engine: &'a Engine,
-    load: &'a Load,
-    warm_up: Option<(&'a LoadSpec, &'a Load)>,
+    drawn: &'a Drawn,
 }
 
 impl Stage<'_> {
     /// Warm-up and measurement.
     async fn perform(
         &self,
-        transport: &Arc<EngineTransport>,
         journal: &Journal,
         clock: MonotonicClock,
     ) -> Result<Measured, ExecuteError> {
-        let before = self.warm_up(transport, journal, clock);
+        let transport = self.transport();
+        let before = self.warm_up(&transport, journal, clock);
         self.context.unless_stopped(before).await?;
         self.profile(Switch::Start).await;
-        transport.expect(waves(&self.plan.load, self.load));
-        let measured = self.measure(transport, journal, clock).await;
+        transport.expect(waves(&self.plan.load, &self.drawn.load));
+        let measured = self.measure(&transport, journal, clock).await;
         self.profile(Switch::Stop).await;
         measured
+    }
+
+    /// The way to the engine, with our tokenizer where the run has one.
+    fn transport(&self) -> Arc<EngineTransport> {
+        let tokenizer = &self.drawn.tokenizer;
+        let words = (!self.plan.model.untokenized).then(|| Arc::clone(tokenizer));
+        Arc::new(EngineTransport::new(self.engine.clone(), words))
     }
 
     async fn warm_up(
@@ -165,7 +190,7 @@ impl Stage<'_> {
         journal: &Journal,
         clock: MonotonicClock,
     ) -> Result<(), ExecuteError> {
-        let Some((spec, load)) = self.warm_up else { return Ok(()) };
+        let Some((spec, load)) = &self.drawn.warm_up else { return Ok(()) };
         let requests = load.requests();
         self.context.tell(&News::WarmingUp { requests });
         transport.expect(waves(spec, load));
@@ -188,14 +213,14 @@ impl Stage<'_> {
         journal: &Journal,
         clock: MonotonicClock,
     ) -> Result<Measured, ExecuteError> {
-        let (requests, shards) = (self.load.requests(), NonZeroUsize::MIN);
+        let (requests, shards) = (self.drawn.load.requests(), NonZeroUsize::MIN);
         self.context.tell(&News::Measuring { requests, shards });
         self.context.live.measure(true);
         let runner = self.runner(&self.plan.load, journal, clock)?;
         let shared = Arc::clone(transport);
         let enlist = async move |_share| Ok((SystemPacer::new(clock)?, Arc::clone(&shared)));
         let fleet = Fleet::new(&runner, shards);
-        let Load { sessions, schedule, .. } = self.load;
+        let Load { sessions, schedule, .. } = &self.drawn.load;
         let measuring = fleet.measure(transport, sessions, schedule, enlist);
         let measured = self.handing_over(transport, measuring).await;
         let ended = clock.now();
