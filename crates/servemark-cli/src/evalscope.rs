@@ -2,7 +2,7 @@
 //!
 //! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
 //! their types, evalscope's rules between flags settle what they mean, and each run of the sweep
-//! becomes a [`BenchPlan`](servemark_plan::BenchPlan).
+//! becomes a [`BenchPlan`].
 //!
 //! What differs from the peer on purpose is told in `docs/compat/evalscope.md`.
 
