@@ -15,14 +15,8 @@ fn mirror() -> Mirror {
 fn the_flags_are_the_peers() {
     let mirror = mirror();
     mirror.check_names();
-    mirror.check_choices();
-    mirror.check_arities();
     mirror.check_defaults(Mirror::value, as_recorded);
-}
-
-#[test]
-fn our_flags_never_change_what_an_abbreviation_of_the_peers_means() {
-    mirror().check_abbreviations(100);
+    mirror.check_grammar(100);
 }
 
 fn read(args: &[&str]) -> Result<OneBatch, UsageError> {
