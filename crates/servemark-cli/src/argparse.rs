@@ -22,6 +22,7 @@ pub(crate) use self::given::{Given, texts};
 pub(crate) use self::grammar::{Arity, Flag, Grammar};
 pub(crate) use self::refusal::refuse_missing;
 pub(crate) use self::scope::{Owner, Scope, check_scopes};
+pub(crate) use self::token::split_value;
 
 use std::iter::Peekable;
 use std::vec;

@@ -132,6 +132,14 @@ impl CliError {
     pub(crate) fn not_built(what: impl Into<String>) -> Self {
         Self::NotBuilt { what: what.into() }
     }
+
+    /// Refuses the first rule between flags that is broken.
+    pub(crate) fn first_broken(
+        rules: impl IntoIterator<Item = (bool, &'static str)>,
+    ) -> Result<(), Self> {
+        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
+        broken.map_or(Ok(()), |(_, rule)| Err(Self::Together(rule)))
+    }
 }
 
 /// What to print instead of running: the help that was asked for, or what is wrong.

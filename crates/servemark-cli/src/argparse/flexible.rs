@@ -7,6 +7,7 @@ use servemark_core::JsonObject;
 
 use super::Given;
 use super::refusal::expected_argument;
+use super::token::split_value;
 use crate::error::{CliError, UsageError};
 
 /// A command line without them.
@@ -97,15 +98,12 @@ struct Dotted {
 
 impl Dotted {
     fn of(arg: &str) -> Option<Self> {
-        let (name, value) = match arg.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (arg, None),
-        };
+        let (name, value) = split_value(arg);
         let (path, adds) = name.strip_suffix('+').map_or((name, false), |path| (path, true));
         let mut parts = path.split('.').map(str::to_owned);
         let flag = parts.next().filter(|flag| flag.starts_with("--"))?;
         let keys: Vec<String> = parts.collect();
-        (!keys.is_empty()).then_some(Self { flag, keys, value, adds })
+        (!keys.is_empty()).then(|| Self { flag, keys, value: value.map(str::to_owned), adds })
     }
 
     /// The object that this says, with nothing in it but the value.

@@ -88,7 +88,8 @@ impl Grammar {
     }
 }
 
-fn split_value(arg: &str) -> (&str, Option<&str>) {
+/// The flag that an argument is, and what follows its equals sign.
+pub(crate) fn split_value(arg: &str) -> (&str, Option<&str>) {
     arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)))
 }
 

@@ -138,7 +138,10 @@ fn dataset(name: &str) -> Result<EvalscopeName, CliError> {
 
 fn check_prefixes(args: &PromptArgs, dataset: EvalscopeName) -> Result<(), CliError> {
     let _: i64 = at_least("--prefix-count", 1, args.prefix_count)?;
-    let rules = [
+    if args.prefix_count <= 1 {
+        return Ok(());
+    }
+    CliError::first_broken([
         (
             args.prompt.is_some(),
             "--prefix-count > 1 conflicts with --prompt, which bypasses dataset generation.",
@@ -148,9 +151,7 @@ fn check_prefixes(args: &PromptArgs, dataset: EvalscopeName) -> Result<(), CliEr
             "--prefix-count > 1 is supported only with --dataset random.",
         ),
         (args.prefix_length <= 0, "--prefix-count > 1 requires --prefix-length > 0."),
-    ];
-    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken && args.prefix_count > 1);
-    broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
+    ])
 }
 
 fn api(name: &str) -> Result<EvalscopeApi, CliError> {

@@ -106,7 +106,7 @@ pub(super) fn check(args: &SlaArgs) -> Result<(), CliError> {
     };
     let bounds_fit = args.sla_lower_bound >= 1 && args.sla_upper_bound >= args.sla_lower_bound;
     let multiplier = args.sla_number_multiplier.unwrap_or(2.0);
-    let rules = [
+    CliError::first_broken([
         (is_empty, "--sla-params requires at least one non-empty criterion group"),
         (args.sla_num_runs < 1, "--sla-num-runs must be >= 1"),
         (!bounds_fit, "--sla-lower-bound and --sla-upper-bound must satisfy 1 <= lower <= upper"),
@@ -118,9 +118,7 @@ pub(super) fn check(args: &SlaArgs) -> Result<(), CliError> {
             !multiplier.is_finite() || multiplier <= 0.0,
             "--sla-number-multiplier must be finite and > 0",
         ),
-    ];
-    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-    broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
+    ])
 }
 
 /// The groups of criteria: an object is one, a list has several.

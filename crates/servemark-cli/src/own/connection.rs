@@ -42,6 +42,17 @@ pub(crate) struct ProtocolArgs {
     ca_file: Option<String>,
 }
 
+/// The flags of both.
+pub(crate) const CONNECTION: &[&str] = &[
+    "--http2",
+    "--send-stamps",
+    "--ca-file",
+    "--connect-timeout",
+    "--first-byte-timeout",
+    "--idle-timeout",
+    "--total-timeout",
+];
+
 impl ConnectionArgs {
     /// A target at an address.
     pub(crate) fn target(&self, base_url: BaseUrl) -> Result<TargetSpec, CliError> {

@@ -3,6 +3,7 @@
 use crate::address;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
+use crate::own::CONNECTION;
 
 /// Refuses those that were given and have no effect.
 pub(crate) fn check(given: &Given) -> Result<(), CliError> {
@@ -27,15 +28,7 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Ours,
     },
     Scope {
-        flags: &[
-            "--http2",
-            "--send-stamps",
-            "--ca-file",
-            "--connect-timeout",
-            "--first-byte-timeout",
-            "--idle-timeout",
-            "--total-timeout",
-        ],
+        flags: CONNECTION,
         in_use: |given| !is_simulated(given),
         when: "with --simulate",
         owner: Owner::Ours,

@@ -69,16 +69,14 @@ impl OfflineArgs {
 
     /// SGLang's class for it knows neither tokens that come one by one nor a profiler's settings.
     fn check_runtime(&self) -> Result<(), CliError> {
-        let rules = [
+        CliError::first_broken([
             (
                 self.target.engine != "sglang",
                 "--backend runtime is SGLang's: it needs --engine sglang",
             ),
             (self.target.stream, "--backend runtime gives all requests at once, without --stream"),
             (self.profile, "--backend runtime cannot set up a profiler: leave out --profile"),
-        ];
-        let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-        broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
+        ])
     }
 
     fn is_runtime(&self) -> bool {

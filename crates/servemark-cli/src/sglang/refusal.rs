@@ -18,7 +18,7 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         &args.shared_prefix;
     let is_zipf = gsp_group_distribution == "zipf";
     let is_shared_prefix = args.dataset.dataset_name == "generated-shared-prefix";
-    let rules = [
+    CliError::first_broken([
         (
             given.is("--rust-worker-threads") && !given.is("--rust-client"),
             "--rust-worker-threads requires --rust-client",
@@ -48,11 +48,7 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
             args.load.lora_zipf_alpha.partial_cmp(&1.0) != Some(Ordering::Greater),
             "--lora-zipf-alpha must be greater than 1",
         ),
-    ];
-    match rules.into_iter().find(|(is_broken, _)| *is_broken) {
-        Some((_, rule)) => Err(CliError::Together(rule)),
-        None => Ok(()),
-    }
+    ])
 }
 
 /// What ends SGLang's client with a message and the exit code 1, in its words.

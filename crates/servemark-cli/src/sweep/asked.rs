@@ -10,6 +10,7 @@ use servemark_report::GridFormat;
 
 use super::Values;
 use super::side::{Settings, Side};
+use crate::argparse::split_value;
 use crate::error::CliError;
 use crate::python;
 use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
@@ -116,10 +117,7 @@ impl Asked {
 
 /// Which of our flags an argument is, and what follows its equals sign.
 fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
-    let (name, value) = match arg.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (arg, None),
-    };
+    let (name, value) = split_value(arg);
     let flags = FLAGS.iter().chain(&SLO_FLAGS);
     Some((flags.copied().find(|flag| *flag == name)?, value))
 }

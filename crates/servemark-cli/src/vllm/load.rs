@@ -63,7 +63,7 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
         ));
     };
     let is_exponential = strategy == "exponential";
-    let rules = [
+    CliError::first_broken([
         (
             args.request_rate != f64::INFINITY,
             "When using ramp-up, do not specify --request-rate. The request rate will be \
@@ -72,10 +72,7 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
         (from < 0 || to < 0, "Ramp-up start and end RPS must be non-negative"),
         (from > to, "Ramp-up start RPS must be less than end RPS"),
         (is_exponential && from == 0, "For exponential ramp-up, the start RPS cannot be 0."),
-    ];
-    if let Some((_, rule)) = rules.into_iter().find(|(is_broken, _)| *is_broken) {
-        return Err(CliError::Together(rule));
-    }
+    ])?;
     let growth = if is_exponential { Growth::Exponential } else { Growth::Linear };
     let rate = |flag, rate: i64| Rate::new(rate as f64).map_err(refused(flag));
     let (from, to) = (rate("--ramp-up-start-rps", from)?, rate("--ramp-up-end-rps", to)?);

@@ -32,7 +32,7 @@ use crate::argparse::{
 };
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::WorkerArgs;
+use crate::own::{CONNECTION, WorkerArgs};
 
 /// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
@@ -261,25 +261,16 @@ const NAMES_SERVER: [&str; 4] = ["--base-url", "--host", "--port", "--simulate"]
 /// Flags, and whether it takes a server for them to have an effect.
 const SCOPES: &[Scope<bool>] = &[
     Scope {
-        flags: &[
-            "--header",
-            "--insecure",
-            "--ready-check-timeout-sec",
-            "--align-sample",
-            "--http2",
-            "--send-stamps",
-            "--ca-file",
-            "--connect-timeout",
-            "--first-byte-timeout",
-            "--idle-timeout",
-            "--total-timeout",
-            "--shards",
-            "--precise-send",
-            "--simulate-fault",
-        ],
+        flags: &["--header", "--insecure", "--ready-check-timeout-sec", "--align-sample"],
         in_use: true,
-        when: "where no server is named (--base-url, --host, --port, --simulate): an engine is \
-               started",
+        when: NO_SERVER,
+        owner: Owner::Ours,
+    },
+    Scope { flags: CONNECTION, in_use: true, when: NO_SERVER, owner: Owner::Ours },
+    Scope {
+        flags: &["--shards", "--precise-send", "--simulate-fault"],
+        in_use: true,
+        when: NO_SERVER,
         owner: Owner::Ours,
     },
     Scope {
@@ -289,6 +280,9 @@ const SCOPES: &[Scope<bool>] = &[
         owner: Owner::Ours,
     },
 ];
+
+const NO_SERVER: &str = "where no server is named (--base-url, --host, --port, --simulate): an \
+                         engine is started";
 
 /// vLLM's own default.
 const MODEL: &str = "Qwen/Qwen3-0.6B";

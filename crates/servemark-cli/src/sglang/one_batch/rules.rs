@@ -30,8 +30,7 @@ pub(super) fn check(
     given: &Given,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
-    let found = peer_rules(args).into_iter().find(|(is_broken, _)| *is_broken);
-    found.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))?;
+    CliError::first_broken(peer_rules(args))?;
     check_custom(args)?;
     check_adapters(args)?;
     if args.dataset_name == "mmmu" && !args.has_fixed_prompt() {

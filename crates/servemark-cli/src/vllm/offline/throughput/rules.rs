@@ -17,7 +17,7 @@ impl ThroughputArgs {
 
     fn check_adapters(&self, line: &Line<Self>) -> Result<(), CliError> {
         let is_enabled = engine::is_on(&line.given.reading.leftovers, ENABLE_LORA);
-        first_broken([
+        CliError::first_broken([
             (
                 is_enabled && self.backend != "vllm",
                 "LoRA benchmarking is only supported for vLLM backend",
@@ -32,7 +32,7 @@ impl ThroughputArgs {
     fn check_backend(&self, line: &Line<Self>) -> Result<(), CliError> {
         let leftovers = &line.given.reading.leftovers;
         let is_hf = self.backend == "hf";
-        first_broken([
+        CliError::first_broken([
             (
                 self.prequeue_requests && !self.is_vllms(),
                 "--prequeue-requests requires --backend vllm or vllm-chat",
@@ -120,7 +120,7 @@ fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
     let mode = line.given.values("--tokenizer-mode").last();
     let has_hf_tokenizer = mode.is_none_or(|mode| ["auto", "hf"].contains(&mode.as_str()));
     let devices = engine::value(&reading.leftovers, &["--tensor-parallel-size", "-tp"]);
-    first_broken([
+    CliError::first_broken([
         (!has_hf_tokenizer, "the hf backend only supports HF tokenizers"),
         (
             devices.is_some_and(|devices| devices != "1"),
@@ -128,11 +128,6 @@ fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
         ),
     ])?;
     if engine::are_known(&reading.leftovers) { Ok(()) } else { reading.refuse_leftovers() }
-}
-
-fn first_broken<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), CliError> {
-    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
-    broken.map_or(Ok(()), |(_, rule)| Err(CliError::Together(rule)))
 }
 
 /// The engine's switch for adapters.
