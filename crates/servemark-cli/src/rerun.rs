@@ -65,7 +65,7 @@ pub struct Rerun {
     environment: Environment,
 }
 
-/// Where the new run is kept. Closed: in a file or nowhere.
+/// Where the new run is kept. Closed: in a file of that name, nowhere, or where runs usually are.
 #[derive(Clone, Debug)]
 enum NewLog {
     At(PathBuf),

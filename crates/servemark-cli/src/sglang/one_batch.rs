@@ -25,6 +25,7 @@ use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::{at_least, refused};
+use crate::sglang::keyed;
 
 /// A benchmark of batches that are sent as one request each.
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ fn understand(
     let Some(first) = batches.first() else { return Err(CliError::Together(NO_BATCH)) };
     let common = Parsed {
         plan: first.case.plan.clone(),
-        credentials: grid.credentials()?,
+        credentials: keyed(environment)?,
         hub: environment.hub(),
         cache: environment.cache(),
         progress: false,

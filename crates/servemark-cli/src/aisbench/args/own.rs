@@ -11,8 +11,8 @@ use crate::python;
 #[command(next_help_heading = "Servemark: what the config says")]
 pub(in crate::aisbench) struct OwnArgs {
     /// A key of all models or of all data sets and its value as Python has it, such as
-    /// models.batch_size=64 or datasets.config.RequestCount=500, a single word or path without quotes, too;
-    /// may be given several times
+    /// models.batch_size=64 or datasets.config.RequestCount=500, a single word or path without
+    /// quotes, too; may be given several times
     #[arg(long, value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub(in crate::aisbench) set: Vec<String>,
     /// The server's host: models.host_ip

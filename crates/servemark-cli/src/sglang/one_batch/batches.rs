@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use servemark_backends::{BackendName, BackendSpec, BatchServer, BatchSpec, CommonSpec};
-use servemark_client::Credentials;
 use servemark_core::JsonObject;
 use servemark_datasets::DatasetSpec;
 use servemark_plan::{BatchCase, BatchProfile, BenchPlan, Layout, ServerSpec, WorkloadSpec};
@@ -21,7 +20,6 @@ use crate::error::CliError;
 use crate::number::{at_least, finite, refused};
 use crate::python;
 use crate::sglang::control::{normal, object};
-use crate::sglang::keyed;
 
 /// All batches of a command line.
 pub(super) struct Grid<'a> {
@@ -71,11 +69,6 @@ impl Grid<'_> {
             .into_iter()
             .map(|size| self.batch(cell(size), Purpose::WarmUp))
             .collect()
-    }
-
-    /// The API key of the environment.
-    pub(super) fn credentials(&self) -> Result<Credentials, CliError> {
-        keyed(self.environment)
     }
 
     fn cells(&self) -> Result<Vec<Cell>, CliError> {
