@@ -213,7 +213,7 @@ class Vllm:
         self.detokenize = self.call.pop("detokenize", True)
         self.prequeue = self.call.pop("prequeue", False)
         self.beams = self.call.pop("beam_width", None)
-        self.adapters = self.call.pop("lora_path", None)
+        self.adapter_path = self.resolved(self.call.pop("lora_path", None))
         if self.streaming:
             from vllm.engine.arg_utils import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
@@ -228,6 +228,15 @@ class Vllm:
 
             self.engine = LLM.from_engine_args(self.engine_args(EngineArgs, order))
             self.config = self.engine.llm_engine.vllm_config
+
+    @staticmethod
+    def resolved(adapter):
+        """Where an adapter's files are. It may be looked up, so that is done once."""
+        if adapter is None:
+            return None
+        from vllm.lora.utils import get_adapter_absolute_path
+
+        return get_adapter_absolute_path(adapter)
 
     @staticmethod
     def engine_args(of, order):
@@ -283,10 +292,8 @@ class Vllm:
         if name is None:
             return None
         from vllm.lora.request import LoRARequest
-        from vllm.lora.utils import get_adapter_absolute_path
 
-        path = get_adapter_absolute_path(self.adapters)
-        return LoRARequest(lora_name=name, lora_int_id=int(name), lora_path=path)
+        return LoRARequest(lora_name=name, lora_int_id=int(name), lora_path=self.adapter_path)
 
     def ready(self, requests):
         prompts = [self.prompt(request) for request in requests]
@@ -404,6 +411,8 @@ class Transformers:
         self.model = model.to(self.device)
         if given["torch_compile"]:
             self.model = torch.compile(self.model)
+        ends = dig(self.model, "generation_config.eos_token_id", [])
+        self.ends = frozenset(ends if isinstance(ends, list) else [ends])
 
     def facts(self):
         return facts(
@@ -452,17 +461,13 @@ class Transformers:
             outputs = rows[place * n : (place + 1) * n]
             tokens = sum(map(len, outputs))
             text = "".join(self.texts(outputs)) if self.call["detokenize"] else ""
-            reason = "stop" if outputs[0][-1] in self.ends() else "length"
+            reason = "stop" if outputs[0][-1] in self.ends else "length"
             yield Answer(tokens, text, reason, sum(mask), tokens, None)
 
     def until_end(self, tokens):
         """What a model made before others of its batch were through, its end included."""
-        ends = (place for place, token in enumerate(tokens) if token in self.ends())
+        ends = (place for place, token in enumerate(tokens) if token in self.ends)
         return tokens[: next(ends, len(tokens)) + 1]
-
-    def ends(self):
-        ids = dig(self.model, "generation_config.eos_token_id", [])
-        return ids if isinstance(ids, list) else [ids]
 
     def info(self):
         return {"version": self.version, "config": str(self.model.config)}
