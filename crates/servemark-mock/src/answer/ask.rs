@@ -6,7 +6,7 @@ mod prompt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::prompt::{Prompt, Prompts};
+use self::prompt::{Prompt, Prompts, words};
 use super::Dialect;
 
 /// The keys of all the dialects; each has its own few of them.
@@ -98,7 +98,6 @@ impl Ask {
 
     /// The size of what is decided about, by the words of its text.
     pub(crate) fn state_tokens(&self) -> u32 {
-        let words = |text: &str| text.split_ascii_whitespace().count().max(1) as u32;
         self.state.as_str().map_or_else(|| words(&self.state.to_string()), words)
     }
 

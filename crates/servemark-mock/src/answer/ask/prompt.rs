@@ -17,6 +17,11 @@ pub(crate) struct Prompt {
     pub(super) is_list: bool,
 }
 
+/// How many words a text has; an empty one counts for one.
+pub(super) fn words(text: &str) -> u32 {
+    text.split_ascii_whitespace().count().max(1) as u32
+}
+
 /// The prompts of a batch one by one, under whichever name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -85,8 +90,7 @@ impl<'de> Visitor<'de> for Count {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Prompt, E> {
-        let words = text.split_ascii_whitespace().count().max(1);
-        Ok(Prompt { tokens: words as u32, items: 1, is_list: false })
+        Ok(Prompt { tokens: words(text), items: 1, is_list: false })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Prompt, A::Error> {
