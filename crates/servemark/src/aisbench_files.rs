@@ -94,8 +94,8 @@ impl Task<'_> {
         scores: &[RequestScore<'_>],
         saved: &mut AisbenchSaved,
     ) -> io::Result<()> {
-        let options = || self.options.clone();
-        saved.no_stage = Stage::of(scores, options().limit(self.facts()), options().stage).err();
+        let (options, limit) = (|| self.options.clone(), self.options.limit(self.facts()));
+        saved.no_stage = Stage::of(scores, limit, self.options.stage).err();
         if saved.no_stage.is_none() {
             saved.csv = Some(self.save(&AisbenchCsv::new(options()), ".csv")?);
             saved.json = Some(self.save(&AisbenchJson::new(options()), ".json")?);
