@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((score.latency_s, score.last_ttft_s), (0.05, 0.02));
         assert_eq!((score.input_tokens, score.output_tokens, score.early_stopped), (3, 8, 1));
         // At 30 ms the first has one token and half of the next two, the second its first.
-        assert!((score.tokens_before_all_started - 3.0).abs() < 1e-9);
+        assert_eq!((score.tokens_before_all_started, score.steady.is_some()), (3.0, true));
         let steady = score.steady.unwrap();
         // At 50 ms it has three and half of its last, the second all four.
         assert_eq!((steady.duration_s, steady.output_tokens), (0.02, 7.5 - 3.0));
