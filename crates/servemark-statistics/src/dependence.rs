@@ -1,0 +1,225 @@
+//! How much values that follow each other in time are alike.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::{Reason, moments};
+
+/// How much the values of a series depend on those before them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Dependence {
+    /// Number of values that carry the information of one independent value; 1 where the series does
+    /// not contradict independence.
+    pub(crate) length: f64,
+    /// Whether the values rise or fall from one end of the series to the other.
+    pub(crate) has_trend: bool,
+    values: usize,
+}
+
+impl Dependence {
+    /// Measures a series. Independence is the null hypothesis, so that independent draws keep the
+    /// textbook's intervals.
+    pub(crate) fn of(series: &[f64]) -> Self {
+        let values = series.len();
+        let ranks = ranks(series);
+        if values < FEWEST || looks_independent(&ranks) {
+            return Self { length: 1.0, has_trend: false, values };
+        }
+        let length = integrated_length(series).max(1.0);
+        Self { length, has_trend: has_trend(&ranks, length), values }
+    }
+
+    /// The same with a length that is at least `length`.
+    #[must_use]
+    pub(crate) fn at_least(self, length: f64) -> Self {
+        Self { length: self.length.max(length), ..self }
+    }
+
+    /// Number of independent values that the series is worth.
+    pub(crate) fn effective(&self) -> f64 {
+        self.values as f64 / self.length
+    }
+
+    /// Whether a dependence was found.
+    pub(crate) fn is_dependent(&self) -> bool {
+        self.length > 1.0
+    }
+
+    /// Why the series is too short for an interval that takes `fewest` independent values.
+    pub(crate) fn is_too_short(&self, fewest: f64) -> Option<Reason> {
+        let is_too_long = self.is_dependent() && self.effective() < fewest;
+        is_too_long.then_some(if self.has_trend { Reason::Trend } else { Reason::Correlated })
+    }
+}
+
+/// Von Neumann's ratio test on ranks (Bartels 1982), of the values and of the means of 2, 4, 8, …
+/// consecutive ones. Only likeness of neighbours counts against independence.
+fn looks_independent(ranks: &[f64]) -> bool {
+    let mut levels = vec![ranks.to_vec()];
+    while levels.len() < SCALES && levels[levels.len() - 1].len() >= 2 * FEWEST {
+        levels.push(pair_means(&levels[levels.len() - 1]));
+    }
+    let each = FALSE_ALARMS / levels.len() as f64;
+    let limit = Normal::standard().inverse_cdf(each);
+    levels.iter().all(|level| von_neumann(level) > limit)
+}
+
+/// Von Neumann's ratio of a series as a standard normal number; negative where neighbours are alike.
+fn von_neumann(series: &[f64]) -> f64 {
+    let count = series.len() as f64;
+    let mean = series.iter().sum::<f64>() / count;
+    let scatter: f64 = series.iter().map(|value| (value - mean).powi(2)).sum();
+    if scatter <= 0.0 {
+        return 0.0;
+    }
+    let steps: f64 = series.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+    // The ratio of independent ranks has the mean 2 and this variance (Bartels 1982, section 2).
+    let variance = 4.0 * (count - 2.0) * (5.0 * count * count - 2.0 * count - 9.0)
+        / (5.0 * count * (count + 1.0) * (count - 1.0).powi(2));
+    (steps / scatter - 2.0) / variance.sqrt()
+}
+
+/// Whether ranks follow the time (Spearman), beyond what the dependence itself explains.
+fn has_trend(ranks: &[f64], length: f64) -> bool {
+    let (mean, variance) = moments(ranks);
+    let count = ranks.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let products: f64 =
+        ranks.iter().enumerate().map(|(at, rank)| (at as f64 - middle) * (rank - mean)).sum();
+    let time_variance = count * (count + 1.0) / 12.0;
+    let correlation = products / ((count - 1.0) * (variance * time_variance).sqrt());
+    correlation.abs() > MOST_OF_IT || correlation.abs() * (count / length).sqrt() > TREND
+}
+
+/// Ranks of the values from zero; equal values share their mean rank.
+fn ranks(series: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..series.len()).collect();
+    order.sort_unstable_by(|a, b| series[*a].total_cmp(&series[*b]));
+    let mut ranks = vec![0.0; series.len()];
+    for alike in order.chunk_by(|a, b| series[*a].total_cmp(&series[*b]).is_eq()) {
+        // Ranks of the chunks before this one are already given out, in order.
+        let first = ranks_before(&order, alike);
+        let rank = first as f64 + (alike.len() as f64 - 1.0) / 2.0;
+        alike.iter().for_each(|place| ranks[*place] = rank);
+    }
+    ranks
+}
+
+/// Number of items of `all` before its part `part`.
+fn ranks_before(all: &[usize], part: &[usize]) -> usize {
+    part.first().map_or(0, |first| {
+        let size = size_of::<usize>();
+        (std::ptr::from_ref(first) as usize - all.as_ptr() as usize) / size
+    })
+}
+
+fn pair_means(series: &[f64]) -> Vec<f64> {
+    series.chunks_exact(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect()
+}
+
+/// The integrated autocorrelation length of a series by Geyer's initial monotone sequence (1992): the
+/// variance of its mean over that of as many independent values. Long series are taken as the means
+/// of consecutive values.
+pub(crate) fn integrated_length(series: &[f64]) -> f64 {
+    let (_, variance) = moments(series);
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let size = series.len().div_ceil(MOST_POINTS);
+    let means = series.chunks_exact(size).map(|chunk| chunk.iter().sum::<f64>() / size as f64);
+    let points: Vec<f64> = means.collect();
+    long_run_variance(&points) * size as f64 / variance
+}
+
+/// The variance of the mean of a series times its length.
+fn long_run_variance(points: &[f64]) -> f64 {
+    let (mean, variance) = moments(points);
+    let off: Vec<f64> = points.iter().map(|point| point - mean).collect();
+    let covariance = |lag: usize| {
+        let products = off.iter().zip(&off[lag..]).map(|(early, late)| early * late);
+        products.sum::<f64>() / off.len() as f64
+    };
+    let (mut sum, mut least, mut lag) = (0.0, f64::INFINITY, 0);
+    while lag + 1 < off.len() / 2 {
+        let pair = covariance(lag) + covariance(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        least = pair.min(least);
+        sum += least;
+        lag += 2;
+    }
+    let long_run = (2.0 * sum - covariance(0)).max(variance * LEAST_SHARE);
+    // Deviations are from the sample's own mean, which hides a part of every covariance.
+    let hidden = (2.0 * lag as f64 / off.len() as f64).min(0.5);
+    long_run / (1.0 - hidden)
+}
+
+/// Fewest values of which von Neumann's ratio says anything.
+const FEWEST: usize = 16;
+/// The test looks at the values and at means of 2, 4, 8, 16 and 32 of them.
+const SCALES: usize = 6;
+/// Share of independent samples that are taken for dependent, and then measured.
+const FALSE_ALARMS: f64 = 0.02;
+/// Standard errors beyond which a rank correlation with time is a trend.
+const TREND: f64 = 3.0;
+/// Rank correlation with time beyond which a trend explains half of how the values vary.
+const MOST_OF_IT: f64 = 0.7;
+/// The autocovariances of more points than this take too long, and show nothing more.
+const MOST_POINTS: usize = 4096;
+/// A series whose neighbours alternate is not taken for worth more than this allows.
+const LEAST_SHARE: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use servemark_rng::NumpyRandom;
+
+    use super::*;
+
+    fn autoregression(likeness: f64, count: usize, seed: u32) -> Vec<f64> {
+        let mut random = NumpyRandom::seeded(seed);
+        let mut value = random.normal(0.0, 1.0);
+        let step = (1.0 - likeness * likeness).sqrt();
+        (0..count)
+            .map(|_| {
+                value = likeness * value + step * random.normal(0.0, 1.0);
+                value
+            })
+            .collect()
+    }
+
+    #[test]
+    fn equal_values_share_their_mean_rank() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0, 0.0, 3.0]), [3.0, 1.0, 3.0, 0.0, 3.0]);
+        assert_eq!(ranks(&[1.0, 1.0]), [0.5, 0.5]);
+    }
+
+    #[test]
+    fn independent_values_are_rarely_taken_for_dependent() {
+        let alarms = (0..400)
+            .filter(|seed| Dependence::of(&autoregression(0.0, 400, *seed)).is_dependent())
+            .count();
+        assert!(alarms <= 16, "{alarms} of 400");
+    }
+
+    #[test]
+    fn the_length_of_an_autoregression_is_found() {
+        // (1 + r) / (1 - r)
+        for (likeness, length) in [(0.5, 3.0), (0.9, 19.0), (0.98, 99.0)] {
+            let lengths =
+                (0..20).map(|seed| Dependence::of(&autoregression(likeness, 20_000, seed)).length);
+            let mean = lengths.sum::<f64>() / 20.0;
+            assert!((mean / length - 1.0).abs() < 0.15, "{likeness}: {mean}");
+        }
+    }
+
+    #[test]
+    fn a_rise_over_the_whole_series_is_a_trend() {
+        let rising: Vec<f64> = autoregression(0.0, 400, 1)
+            .iter()
+            .zip(0..)
+            .map(|(x, at)| x + f64::from(at) / 50.0)
+            .collect();
+        let found = Dependence::of(&rising);
+        assert_eq!(found.is_too_short(100.0), Some(Reason::Trend));
+    }
+}

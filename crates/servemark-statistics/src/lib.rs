@@ -1,0 +1,38 @@
+//! Confidence intervals for what a benchmark measures: samples that are correlated in time, skewed,
+//! and come in clusters (the tokens of one request).
+//!
+//! The crate works on numbers in the order of time. It knows no records, policies or reports. Where a
+//! sample cannot support an interval the answer is [`Bounds::TooShort`] with a reason, never a number.
+//!
+//! ```
+//! use servemark_statistics::{Bounds, Sample};
+//!
+//! // 500 requests that do not depend on each other.
+//! let sample: Sample = (0..500).map(|index| f64::from(index * 7919 % 500)).collect();
+//! let mean = sample.mean(0.95);
+//! let Bounds::Known { low, high } = mean.bounds else { panic!("the sample is long enough") };
+//! assert!(low < 249.5 && 249.5 < high);
+//! assert_eq!(mean.effective.round(), 500.0);
+//! ```
+
+mod clustering;
+mod dependence;
+mod estimate;
+mod mean;
+mod percentile;
+mod ranks;
+mod sample;
+mod share;
+
+pub use estimate::{Bounds, Estimate, Reason};
+pub use ranks::{fewest_draws, rank_bounds};
+pub use sample::Sample;
+pub use share::share_bounds;
+
+/// Mean and unbiased variance of some values; the variance of fewer than two is zero.
+pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, squares / (count - 1.0).max(1.0))
+}

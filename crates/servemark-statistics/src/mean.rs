@@ -1,0 +1,180 @@
+//! Means: of correlated, clustered and skewed values.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::dependence::Dependence;
+use crate::{Bounds, Estimate, Reason, Sample, moments};
+
+/// The mean of a sample and where that of the process lies.
+///
+/// The interval is Student's, on the number of independent values, with Hall's correction (1992) for
+/// skewness. Clusters enter as their residuals from the common mean, so that a request with many
+/// values weighs as many values and counts as one draw.
+pub(crate) fn mean(sample: &Sample, confidence: f64) -> Estimate {
+    let spread = Spread::of(sample);
+    let alpha = (1.0 - confidence) / 2.0;
+    let bounds = match spread.too_short() {
+        Some((times, reason)) => Bounds::TooShort { times, reason },
+        None => spread.interval(alpha),
+    };
+    Estimate {
+        value: spread.mean,
+        bounds,
+        at_least: spread.at_least(alpha),
+        samples: sample.values().len(),
+        effective: spread.effective_values,
+    }
+}
+
+/// What the interval of a mean is made of. Deviations are in the unit of the values.
+struct Spread {
+    mean: f64,
+    /// Standard deviation of the residuals of clusters.
+    deviation: f64,
+    /// Skewness of the residuals.
+    skewness: f64,
+    /// The median of the values' distances from their median.
+    typical_distance: f64,
+    median: f64,
+    /// Number of residuals that make up their variance.
+    participants: f64,
+    clusters: f64,
+    dependence: Dependence,
+    /// Number of independent values that the sample is worth.
+    effective_values: f64,
+}
+
+impl Spread {
+    fn of(sample: &Sample) -> Self {
+        let values = sample.values();
+        let (mean, value_variance) = moments(values);
+        let size = sample.mean_size();
+        let residual =
+            |cluster: &[f64]| (cluster.iter().sum::<f64>() - mean * cluster.len() as f64) / size;
+        let residuals = sample.by_cluster(residual);
+        let (_, variance) = moments(&residuals);
+        let power = |exponent: i32| {
+            residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / residuals.len() as f64
+        };
+        let dependence = Dependence::of(&residuals);
+        let clusters = residuals.len() as f64;
+        let of_mean = variance / dependence.effective();
+        let (median, typical_distance) = median_and_distance(values);
+        Self {
+            mean,
+            deviation: variance.sqrt(),
+            skewness: if variance > 0.0 { power(3) / variance.powf(1.5) } else { 0.0 },
+            typical_distance,
+            median,
+            participants: if variance > 0.0 {
+                clusters * variance * variance / power(4)
+            } else {
+                clusters
+            },
+            clusters,
+            effective_values: if of_mean > 0.0 {
+                (value_variance / of_mean).min(values.len() as f64)
+            } else {
+                values.len() as f64
+            },
+            dependence,
+        }
+    }
+
+    /// How many times longer the sample should be, and why; nothing where it is long enough.
+    fn too_short(&self) -> Option<(f64, Reason)> {
+        let effective = self.dependence.effective();
+        if self.clusters < FEWEST_CLUSTERS {
+            return Some((FEWEST_CLUSTERS / self.clusters, Reason::FewRequests));
+        }
+        if let Some(reason) = self.dependence.is_too_short(FEWEST_EFFECTIVE) {
+            return Some((FEWEST_EFFECTIVE / effective, reason));
+        }
+        // Cochran's rule: rare slow phases make the mean, and a short sample may have missed them.
+        let wanted = COCHRAN * self.skewness.powi(2);
+        if self.dependence.is_dependent() && effective < wanted {
+            return Some((wanted / effective, Reason::RareValues));
+        }
+        let is_needle = self.deviation > NEEDLE * self.typical_distance && self.deviation > 0.0;
+        if is_needle && self.participants < FEWEST_PARTICIPANTS {
+            return Some((FEWEST_PARTICIPANTS / self.participants.max(1.0), Reason::RareValues));
+        }
+        let is_nothing = self.deviation <= 0.0 && self.median == 0.0;
+        is_nothing.then_some((FEWEST_EFFECTIVE / effective, Reason::RareValues))
+    }
+
+    fn interval(&self, alpha: f64) -> Bounds {
+        let error = self.error();
+        let (below, above) = self.half_widths(alpha);
+        // Rule of three: what none of n requests showed may still happen to 3 in n of them. Each is
+        // allowed the size of a typical value.
+        let unseen = 3.0 / self.clusters * self.median.abs();
+        let low = self.mean - (below * error).max(unseen);
+        Bounds::Known { low, high: self.mean + (above * error).max(unseen) }
+    }
+
+    /// The lower end by the effective number of values, however small it is.
+    fn at_least(&self, alpha: f64) -> f64 {
+        let is_told =
+            self.clusters >= FEWEST_CLUSTERS && self.dependence.effective() >= FEWEST_ROUGH;
+        let low = self.mean - self.half_widths(alpha).0 * self.error();
+        if is_told { low } else { f64::NEG_INFINITY }
+    }
+
+    fn error(&self) -> f64 {
+        self.deviation / self.dependence.effective().sqrt()
+    }
+
+    /// Half-widths below and above the mean, in standard errors.
+    fn half_widths(&self, alpha: f64) -> (f64, f64) {
+        let effective = self.dependence.effective();
+        // The variance of a dependent series is known about as well as half as many values show it.
+        let free = if self.dependence.is_dependent() { effective / 2.0 } else { effective - 1.0 };
+        let Ok(student) = StudentsT::new(0.0, 1.0, free.max(1.0)) else {
+            return (f64::INFINITY, f64::INFINITY);
+        };
+        skewed(student.inverse_cdf(1.0 - alpha), self.skewness / effective.sqrt())
+    }
+}
+
+/// Hall's transformation of a quantile for a mean whose distribution has this skewness (times a
+/// factor of three), kept near the symmetric one: a single outlier must not decide.
+fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
+    if skewness.abs() < 1e-6 {
+        return (quantile, quantile);
+    }
+    let inverse = |t: f64| 3.0 / skewness * ((1.0 + skewness * (t - skewness / 6.0)).cbrt() - 1.0);
+    let near = |half: f64| half.clamp(0.9 * quantile, 1.4 * quantile);
+    (near(inverse(quantile)), near(-inverse(-quantile)))
+}
+
+/// The median, and the median of all distances from it.
+fn median_and_distance(values: &[f64]) -> (f64, f64) {
+    let median = |values: &mut [f64]| {
+        let middle = values.len() / 2;
+        *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    };
+    if values.is_empty() {
+        return (f64::NAN, f64::NAN);
+    }
+    let mut values = values.to_vec();
+    let middle = median(&mut values);
+    values.iter_mut().for_each(|value| *value = (*value - middle).abs());
+    (middle, median(&mut values))
+}
+
+/// Fewer requests than this show nothing of their spread.
+const FEWEST_CLUSTERS: f64 = 20.0;
+/// Independent values that a dependent sample must be worth. By simulation of queues and of engines
+/// that batch continuously (`docs/methodology.md`) smaller samples miss the truth too often, because
+/// their slow phases are too few.
+const FEWEST_EFFECTIVE: f64 = 100.0;
+/// Independent values for a lower bound alone.
+const FEWEST_ROUGH: f64 = 5.0;
+/// Independent values for each square of the skewness; Cochran asks 25 of independent draws whose
+/// skewness is known.
+const COCHRAN: f64 = 10.0;
+/// A standard deviation of this many typical distances is made by a few values.
+const NEEDLE: f64 = 12.0;
+/// So many values must make up such a deviation.
+const FEWEST_PARTICIPANTS: f64 = 30.0;

@@ -1,0 +1,45 @@
+//! Bounds of percentiles by ranks, whatever the distribution of the values is.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// Between which ranks of a sorted sample, from one, the percentile of the process lies: below the
+/// lower one and above the upper one each with a chance of at most `alpha`. A rank that no sample of
+/// `draws` values has is absent.
+///
+/// The number of `draws` independent values below the percentile is binomial.
+pub fn rank_bounds(draws: u64, share: f64, alpha: f64) -> (Option<u64>, Option<u64>) {
+    let Ok(below) = Binomial::new(share, draws) else { return (None, None) };
+    let high = below.inverse_cdf(1.0 - alpha) + 1;
+    let at = below.inverse_cdf(alpha);
+    let low = if below.cdf(at) <= alpha { at + 1 } else { at };
+    ((low > 0).then_some(low), (high <= draws).then_some(high))
+}
+
+/// The fewest independent values with which a percentile can be bounded from above.
+pub fn fewest_draws(share: f64, alpha: f64) -> usize {
+    whole((alpha.ln() / share.ln()).ceil())
+}
+
+/// The whole part of a number that is a count; of one below zero it is zero.
+#[expect(clippy::cast_sign_loss, reason = "a value below zero becomes zero, as it should")]
+pub(crate) fn whole(value: f64) -> usize {
+    value as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_printed_tables() {
+        // One-sided 95 %: the largest of 59 values is above the 95th percentile, of 299 the 99th.
+        assert_eq!(rank_bounds(58, 0.95, 0.05).1, None);
+        assert_eq!(rank_bounds(59, 0.95, 0.05).1, Some(59));
+        assert_eq!(rank_bounds(298, 0.99, 0.05).1, None);
+        assert_eq!(rank_bounds(299, 0.99, 0.05).1, Some(299));
+        // The median of 20 lies between the sixth and the fifteenth value.
+        assert_eq!(rank_bounds(20, 0.5, 0.05), (Some(6), Some(15)));
+        assert_eq!(rank_bounds(4, 0.5, 0.05), (None, None));
+        assert_eq!([fewest_draws(0.95, 0.05), fewest_draws(0.99, 0.05)], [59, 299]);
+    }
+}

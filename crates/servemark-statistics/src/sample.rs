@@ -1,0 +1,84 @@
+//! A sample in the order of time, in clusters.
+
+use crate::Estimate;
+use crate::mean::mean;
+use crate::percentile::percentile;
+
+/// Values in the order of time. A request gives one value, or a cluster of several (the gaps between
+/// its tokens), or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    values: Vec<f64>,
+    /// Where each cluster ends in `values`.
+    ends: Vec<usize>,
+}
+
+impl Sample {
+    /// Adds the values of the next request. A request without values adds nothing.
+    pub fn push(&mut self, cluster: impl IntoIterator<Item = f64>) {
+        self.values.extend(cluster);
+        if self.ends.last().copied().unwrap_or_default() < self.values.len() {
+            self.ends.push(self.values.len());
+        }
+    }
+
+    /// All values.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Number of clusters that have values.
+    pub fn clusters(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The mean of all values, and where that of the process lies; nothing of an empty sample.
+    /// Values without end have no mean.
+    pub fn mean(&self, confidence: f64) -> Estimate {
+        mean(self, confidence)
+    }
+
+    /// A percentile of all values by its share (0.99 for p99), and where that of the process lies.
+    pub fn percentile(&self, share: f64, confidence: f64) -> Estimate {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        self.percentile_of_sorted(&sorted, share, confidence)
+    }
+
+    /// Several percentiles, for which the values are sorted once.
+    pub fn percentiles(&self, shares: &[f64], confidence: f64) -> Vec<Estimate> {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let each = shares.iter();
+        each.map(|share| self.percentile_of_sorted(&sorted, *share, confidence)).collect()
+    }
+
+    fn percentile_of_sorted(&self, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
+        percentile(self, sorted, share, confidence)
+    }
+
+    /// What `of` makes of each cluster's values, by cluster.
+    pub(crate) fn by_cluster(&self, of: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        let mut from = 0;
+        let cluster = |until: &usize| {
+            let values = &self.values[from..*until];
+            from = *until;
+            of(values)
+        };
+        self.ends.iter().map(cluster).collect()
+    }
+
+    /// Number of values in a cluster, on average.
+    pub(crate) fn mean_size(&self) -> f64 {
+        self.values.len() as f64 / self.ends.len() as f64
+    }
+}
+
+/// Each value is a cluster of its own.
+impl FromIterator<f64> for Sample {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        let values: Vec<f64> = values.into_iter().collect();
+        let ends = (1..=values.len()).collect();
+        Self { values, ends }
+    }
+}

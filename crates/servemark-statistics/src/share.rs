@@ -1,0 +1,32 @@
+//! Shares: of successes, of requests within their objectives.
+
+use statrs::distribution::{Beta, ContinuousCDF};
+
+/// Between which shares that of the process lies, where the share `seen` of `draws` independent
+/// requests was seen (Clopper and Pearson 1934).
+pub fn share_bounds(seen: f64, draws: f64, alpha: f64) -> (f64, f64) {
+    let (hits, misses) = (seen * draws, (1.0 - seen) * draws);
+    let bound = |hits: f64, misses: f64, at: f64| {
+        Beta::new(hits, misses).ok().map(|beta| beta.inverse_cdf(at))
+    };
+    let low = bound(hits, misses + 1.0, alpha).unwrap_or(0.0);
+    let high = bound(hits + 1.0, misses, 1.0 - alpha).unwrap_or(1.0);
+    (low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_those_of_printed_tables() {
+        let near = |(low, high): (f64, f64), expected: (f64, f64)| {
+            assert!((low - expected.0).abs() < 5e-5, "{low}");
+            assert!((high - expected.1).abs() < 5e-5, "{high}");
+        };
+        // Two-sided 95 % for 7 of 10: 0.3475 to 0.9333; nothing of ten: up to 0.3085.
+        near(share_bounds(0.7, 10.0, 0.025), (0.3475, 0.9333));
+        near(share_bounds(0.0, 10.0, 0.025), (0.0, 0.3085));
+        near(share_bounds(1.0, 299.0, 0.05), (0.990_03, 1.0));
+    }
+}
