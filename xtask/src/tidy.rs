@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-http1", 0),
     ("servemark-pyjson", 0),
     ("servemark-rng", 0),
+    ("servemark-statistics", 0),
     ("servemark-core", 1),
     ("servemark-pacer", 2),
     ("servemark-receive", 2),
@@ -67,7 +68,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-datasets", "servemark-hub"]),
-    ("statrs", &["servemark-metrics"]),
+    ("statrs", &["servemark-statistics"]),
     ("symphonia", &["servemark-datasets"]),
     ("tokenizers", &["servemark-tokenizer"]),
     (

@@ -20,6 +20,10 @@ pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
     pub run_log: PathBuf,
+    /// Print one JSON document in place of the tables: every figure with its confidence interval,
+    /// verdicts on the run and on the client, and objectives
+    #[arg(long, conflicts_with = "tables")]
+    pub json: bool,
     /// How it is scored.
     #[command(flatten)]
     pub how: ScoringArgs,

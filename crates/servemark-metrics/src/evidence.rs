@@ -4,17 +4,17 @@
 //! server's own percentile, which hold whatever the distribution is; the method is told in
 //! `docs/methodology.md`. Runs of one load are pooled.
 
-pub(crate) mod bounds;
-mod column;
+mod gate;
 mod growth;
 mod judgement;
 
 use servemark_core::{RequestRecord, RunLog};
+use servemark_statistics::Sample;
 
-use self::column::Column;
+pub use self::gate::gate;
 pub use self::growth::Growth;
 use self::growth::Series;
-pub use self::judgement::{Judgement, Standing};
+pub use self::judgement::{Doubt, Judgement, Standing};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
 use crate::waits::queue_wait;
@@ -36,7 +36,7 @@ use crate::{MetricPolicy, RequestScore, Statistic};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    columns: Vec<(Objective, Column)>,
+    samples: Vec<(Objective, Sample)>,
     ttft: Series,
     e2el: Series,
     requests: usize,
@@ -57,9 +57,9 @@ pub enum Stretch {
 impl Evidence {
     /// Of these objectives, and of no run yet.
     pub fn of(objectives: &[Objective]) -> Self {
-        let columns = objectives.iter().map(|objective| (*objective, Column::default()));
+        let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
-        Self { columns: columns.collect(), ttft, e2el, requests: 0 }
+        Self { samples: samples.collect(), ttft, e2el, requests: 0 }
     }
 
     /// Adds a run.
@@ -69,10 +69,9 @@ impl Evidence {
         all.sort_by_key(|(record, _)| record.started());
         let judged = stretch.of(&all, log);
         self.requests += judged.len();
-        for (objective, column) in &mut self.columns {
-            column.begin_run();
+        for (objective, sample) in &mut self.samples {
             for seen in judged {
-                read(objective.goal, *seen, policy, column);
+                read(objective.goal, *seen, policy, sample);
             }
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
@@ -88,10 +87,10 @@ impl Evidence {
     /// What can be said of each objective with so much confidence, from 0 to 1, on either side of
     /// its limit.
     pub fn judge(&self, confidence: f64) -> Vec<Judgement> {
-        let judge = |(objective, column): &(Objective, Column)| {
-            Judgement::of(*objective, column, 1.0 - confidence)
+        let judge = |(objective, sample): &(Objective, Sample)| {
+            Judgement::of(*objective, sample, 1.0 - confidence)
         };
-        self.columns.iter().map(judge).collect()
+        self.samples.iter().map(judge).collect()
     }
 
     /// Whether responses came later and later while requests were sent: a server that is asked for
@@ -120,20 +119,20 @@ impl Stretch {
 }
 
 /// Puts what a request shows of a goal into its column.
-fn read(goal: Goal, (record, score): Seen<'_>, policy: &MetricPolicy, column: &mut Column) {
+fn read(goal: Goal, (record, score): Seen<'_>, policy: &MetricPolicy, sample: &mut Sample) {
     match goal {
-        Goal::Success { .. } => column.add([if score.success { 1.0 } else { 0.0 }]),
-        Goal::Goodput { .. } => column.add([if is_good(score, policy) { 1.0 } else { 0.0 }]),
+        Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
+        Goal::Goodput { .. } => sample.push([if is_good(score, policy) { 1.0 } else { 0.0 }]),
         Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
-        Goal::Latency { .. } if !score.success => column.add([f64::INFINITY]),
+        Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
         Goal::Latency { measure, .. } => match measure {
-            Measure::E2el => column.add([score.latency_s]),
-            Measure::Itl => column.add(score.itl_sample()),
-            Measure::Queue => column.add(queue_wait(record)),
-            Measure::ResponseE2el => column.add([score.waited_s + score.latency_s]),
-            Measure::ResponseTtft => column.add(score.ttft_s.map(|ttft| score.waited_s + ttft)),
-            Measure::Tpot => column.add(score.tpot_s(policy.tpot)),
-            Measure::Ttft => column.add(score.ttft_s),
+            Measure::E2el => sample.push([score.latency_s]),
+            Measure::Itl => sample.push(score.itl_sample()),
+            Measure::Queue => sample.push(queue_wait(record)),
+            Measure::ResponseE2el => sample.push([score.waited_s + score.latency_s]),
+            Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),
+            Measure::Tpot => sample.push(score.tpot_s(policy.tpot)),
+            Measure::Ttft => sample.push(score.ttft_s),
         },
     }
 }

@@ -12,6 +12,7 @@ mod budget;
 mod comparison;
 mod distribution;
 mod error;
+mod estimates;
 mod events;
 mod evidence;
 mod failures;
@@ -30,6 +31,7 @@ mod plateau;
 mod policy;
 mod probes;
 mod reuse;
+mod run_verdict;
 mod score;
 mod server_work;
 mod sessions;
@@ -57,7 +59,8 @@ pub use comparison::{
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
-pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch};
+pub use estimates::{Estimated, Estimates, RateEstimates};
+pub use evidence::{Doubt, Evidence, Growth, Judgement, Standing, Stretch, gate};
 pub use failures::{FailureGroup, FailureMessage};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
@@ -76,6 +79,7 @@ pub use policy::{
     TokenSource, TpotRule,
 };
 pub use probes::Probes;
+pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
@@ -86,7 +90,7 @@ pub use stage::{
     StageStatistic,
 };
 pub use steady_state::{ConcurrencyRatio, SteadyState};
-pub use summary::{Interval, Percentile, PercentileSource, Summary};
+pub use summary::{Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};
 pub use traces::{TraceFigures, TurnPlaces};

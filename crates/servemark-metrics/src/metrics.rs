@@ -11,9 +11,9 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, Rates, RequestScore,
-    ServerWork, SessionMetrics, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak,
-    stage, statistics,
+    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates, Rates,
+    RequestScore, ServerWork, SessionMetrics, SteadyState, Throughput, TokenTotals,
+    TruthComparison, Waits, peak, stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -38,6 +38,10 @@ pub struct Metrics {
     pub throughput: Throughput,
     /// How many requests were in flight.
     pub concurrency: Concurrency,
+    /// Rates that server and arrivals keep, with their confidence intervals, where the policy asks
+    /// for them and the run shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_estimates: Option<RateEstimates>,
     /// Latencies from the policy's origin.
     pub latencies: Latencies,
     /// Latencies from when a request was due.
@@ -104,6 +108,7 @@ impl Metrics {
             tokens,
             items: ItemTotals::of(log, duration_s),
             concurrency: Concurrency::of(log, policy, scores, duration_s),
+            rate_estimates: RateEstimates::of(scores, policy),
             latencies: Latencies::of(policy, scores),
             response: ResponseTimes::of(policy, scores),
             waits: Waits::of(log, policy),

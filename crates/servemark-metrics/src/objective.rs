@@ -7,9 +7,9 @@ mod grammar;
 mod presets;
 
 use serde::{Deserialize, Serialize};
+use servemark_statistics::fewest_draws;
 
 use crate::Statistic;
-use crate::evidence::bounds;
 
 /// A number of a run and the limit that it must keep to. It reads `ttft:p99<2000ms`,
 /// `tpot:mean<=50ms`, `success>=99%` or `goodput>=95%`.
@@ -162,7 +162,7 @@ impl Objective {
         match self.share() {
             None => FEWEST_FOR_A_MEAN,
             Some(share) if share >= 1.0 => 1,
-            Some(share) => bounds::fewest_draws(share, 1.0 - confidence),
+            Some(share) => fewest_draws(share, 1.0 - confidence),
         }
     }
 }

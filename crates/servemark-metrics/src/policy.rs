@@ -72,6 +72,10 @@ pub struct MetricPolicy {
     /// How much memory a sample may take, and what becomes of a larger one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
+    /// Confidence of the intervals that numbers are given, from 0 to 1; a policy without one gives
+    /// none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub confidence: Option<f64>,
 }
 
 impl MetricPolicy {
@@ -111,6 +115,7 @@ impl MetricPolicy {
             steady_state: None,
             plateau: None,
             sample_budget: SampleBudget::default(),
+            confidence: None,
         }
     }
 
@@ -146,6 +151,7 @@ impl MetricPolicy {
             steady_state: None,
             plateau: None,
             sample_budget: SampleBudget::default(),
+            confidence: Some(0.95),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
 
+use crate::estimates::{estimated, in_time};
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
 
@@ -79,13 +80,16 @@ impl TurnMetrics {
         let e2el: Vec<f64> = successes().map(|(_, score)| score.latency_s).collect();
         let prompts: u64 = successes().map(|(_, score)| u64::from(score.prompt_tokens)).sum();
         let count = successes().count();
+        let scores = in_time(successes().map(|(_, score)| *score));
         Self {
             turn,
             and_later: requests.iter().any(|(record, _)| record.turn >= turn),
             requests: requests.len(),
             failed: requests.len() - count,
-            ttft: Summary::of(&ttft, policy).with_interval(&ttft),
-            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
+            ttft: estimated(Summary::of(&ttft, policy), &scores, policy, |score| score.ttft_s),
+            e2el: estimated(Summary::of(&e2el, policy), &scores, policy, |score| {
+                Some(score.latency_s)
+            }),
             mean_prompt_tokens: (count > 0).then(|| prompts as f64 / count as f64),
             cached_share: cached_share(successes().map(|(record, _)| *record)),
         }

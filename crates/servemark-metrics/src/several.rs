@@ -1,8 +1,9 @@
 //! Several runs of one plan: how far their numbers lie apart.
 
 use serde::Serialize;
+use servemark_statistics::independent_mean;
 
-use crate::statistics::{mean, mean_interval, std};
+use crate::statistics::{mean, std};
 use crate::{Figure, Metrics};
 
 /// Several runs of one plan, number by number.
@@ -75,7 +76,7 @@ impl FigureSpread {
             cv: (mean != 0.0).then(|| std / mean.abs()),
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            interval: mean_interval(&values),
+            interval: independent_mean(&values, 0.95),
         })
     }
 }

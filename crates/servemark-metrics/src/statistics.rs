@@ -4,8 +4,6 @@
 //! measured. Its percentile interpolates from whichever neighbour is nearer, which differs in the
 //! last bit from the one-sided formula.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 /// The sum of a sample, in pairs as `numpy.sum` adds.
 pub fn sum(sample: &[f64]) -> f64 {
     match sample.len() {
@@ -43,18 +41,6 @@ pub fn nearest_rank(sorted: &[f64], percent: f64) -> Option<f64> {
 /// counted from zero.
 pub fn floor_index(sorted: &[f64], percent: f64) -> Option<f64> {
     by_rank::floor_index(sorted.len(), percent, &mut |rank| sorted[rank])
-}
-
-/// The two-sided 95 % confidence interval of the mean by Student's t, as though the values were
-/// independent draws of one distribution. It needs two values.
-pub fn mean_interval(sample: &[f64]) -> Option<(f64, f64)> {
-    let moments = Moments::of(sample.len(), || sample.iter().copied())?;
-    let degrees = sample.len().checked_sub(1).filter(|&degrees| degrees > 0)? as f64;
-    let standard_error =
-        (moments.squared_deviations / degrees).sqrt() / (sample.len() as f64).sqrt();
-    let quantile = StudentsT::new(0.0, 1.0, degrees).ok()?.inverse_cdf(0.975);
-    let half = quantile * standard_error;
-    Some((moments.mean - half, moments.mean + half))
 }
 
 /// The whole part of what is a rank, a count or a number of seconds, and so never below zero.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::policy::{MetricPolicy, SampleSize};
 use crate::statistics::{self, Moments, by_rank, order};
-use crate::{BeyondBudget, Histogram};
+use crate::{BeyondBudget, Estimates, Histogram};
 
 /// What is said of one sample of latencies, in milliseconds. What cannot be known is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -14,9 +14,10 @@ pub struct Summary {
     pub samples: usize,
     /// The mean.
     pub mean_ms: Option<f64>,
-    /// Where the mean lies with 95 % confidence, if requests are independent of each other.
+    /// The mean and the percentiles with their confidence intervals, where the policy asks for them
+    /// and the sample is small enough to be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_interval_ms: Option<Interval>,
+    pub estimates: Option<Estimates>,
     /// The median.
     pub median_ms: Option<f64>,
     /// The population standard deviation.
@@ -68,16 +69,6 @@ pub enum Percentile {
         /// How many more samples it needs.
         missing_samples: usize,
     },
-}
-
-/// An interval of milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Interval {
-    /// Its lower end.
-    pub low_ms: f64,
-    /// Its upper end.
-    pub high_ms: f64,
 }
 
 impl Summary {
@@ -150,13 +141,6 @@ impl Summary {
                 .collect(),
             ..Self::default()
         }
-    }
-
-    /// The same with the confidence interval of the mean.
-    pub(crate) fn with_interval(mut self, sample_s: &[f64]) -> Self {
-        self.mean_interval_ms = statistics::mean_interval(sample_s)
-            .map(|(low, high)| Interval { low_ms: milliseconds(low), high_ms: milliseconds(high) });
-        self
     }
 
     /// The value of a percentile, if it is known.

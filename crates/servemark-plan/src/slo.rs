@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use servemark_core::RunLog;
-use servemark_metrics::{Evidence, Judgement, MetricPolicy, Objective, Stretch};
+use servemark_metrics::{Audit, Judgement, MetricPolicy, Objective, gate};
 
 /// What is asked of a run, or of every probe of a search, and how sure an answer must be.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -36,11 +36,10 @@ impl SloSpec {
         Self { confidence, ..self }
     }
 
-    /// What a run shows of each objective by a policy's definitions, all its requests counted.
-    pub fn judge(&self, log: &RunLog, policy: &MetricPolicy) -> Vec<Judgement> {
-        let mut evidence = Evidence::of(&self.objectives);
-        evidence.add(log, policy, Stretch::Whole);
-        evidence.judge(self.confidence)
+    /// What a run with this audit shows of each objective by a policy's definitions, all its requests
+    /// counted.
+    pub fn judge(&self, log: &RunLog, audit: &Audit, policy: &MetricPolicy) -> Vec<Judgement> {
+        gate(log, audit, &self.objectives, policy, self.confidence)
     }
 }
 

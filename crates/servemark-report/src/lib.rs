@@ -51,7 +51,7 @@ pub use evalscope_search::{
 pub use file_name::ResultFileName;
 pub use grid::GridFormat;
 pub use layout::{Layout, Report, ReportFormat};
-pub use native::{NativeJson, NativeTable};
+pub use native::{NativeJson, NativeTable, ScoreJson};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 pub use plot::ThroughputPlots;

@@ -6,6 +6,7 @@ mod engine;
 mod latencies;
 mod load;
 mod output;
+mod score_json;
 mod server_work;
 mod sessions;
 mod style;
@@ -13,4 +14,5 @@ mod table;
 mod truth;
 
 pub use document::NativeJson;
+pub use score_json::ScoreJson;
 pub use table::NativeTable;

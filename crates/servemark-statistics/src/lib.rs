@@ -5,13 +5,15 @@
 //! sample cannot support an interval the answer is [`Bounds::TooShort`] with a reason, never a number.
 //!
 //! ```
+//! use servemark_rng::Pcg64;
 //! use servemark_statistics::{Bounds, Sample};
 //!
 //! // 500 requests that do not depend on each other.
-//! let sample: Sample = (0..500).map(|index| f64::from(index * 7919 % 500)).collect();
+//! let mut random = Pcg64::seeded(1);
+//! let sample: Sample = (0..500).map(|_| random.random()).collect();
 //! let mean = sample.mean(0.95);
 //! let Bounds::Known { low, high } = mean.bounds else { panic!("the sample is long enough") };
-//! assert!(low < 249.5 && 249.5 < high);
+//! assert!(low < 0.5 && 0.5 < high);
 //! assert_eq!(mean.effective.round(), 500.0);
 //! ```
 
@@ -23,11 +25,14 @@ mod percentile;
 mod ranks;
 mod sample;
 mod share;
+mod student;
 
 pub use estimate::{Bounds, Estimate, Reason};
+pub use mean::rate;
 pub use ranks::{fewest_draws, rank_bounds};
 pub use sample::Sample;
-pub use share::share_bounds;
+pub use share::{share, share_bounds};
+pub use student::{independent_mean, rises};
 
 /// Mean and unbiased variance of some values; the variance of fewer than two is zero.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {

@@ -11,19 +11,20 @@ use crate::{Bounds, Estimate, Reason, Sample, moments};
 /// skewness. Clusters enter as their residuals from the common mean, so that a request with many
 /// values weighs as many values and counts as one draw.
 pub(crate) fn mean(sample: &Sample, confidence: f64) -> Estimate {
-    let spread = Spread::of(sample);
-    let alpha = (1.0 - confidence) / 2.0;
-    let bounds = match spread.too_short() {
-        Some((times, reason)) => Bounds::TooShort { times, reason },
-        None => spread.interval(alpha),
-    };
-    Estimate {
-        value: spread.mean,
-        bounds,
-        at_least: spread.at_least(alpha),
-        samples: sample.values().len(),
-        effective: spread.effective_values,
-    }
+    Spread::of(sample).estimate(sample.values().len(), confidence)
+}
+
+/// The rate of a process that gives `amounts[i]` in `times[i]`, such as the tokens of a request in the
+/// time until the next one is sent.
+pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
+    let all: f64 = times.iter().sum();
+    let rate = amounts.iter().sum::<f64>() / all;
+    let mean_time = all / times.len() as f64;
+    let residual = |(amount, time): (&f64, &f64)| (amount - rate * time) / mean_time;
+    let residuals: Vec<f64> = amounts.iter().zip(times).map(residual).collect();
+    let (_, typical_distance) = median_and_distance(&residuals);
+    let spread = Spread::of_residuals(rate, &residuals, (rate, typical_distance));
+    spread.estimate(residuals.len(), confidence)
 }
 
 /// What the interval of a mean is made of. Deviations are in the unit of the values.
@@ -52,33 +53,43 @@ impl Spread {
         let residual =
             |cluster: &[f64]| (cluster.iter().sum::<f64>() - mean * cluster.len() as f64) / size;
         let residuals = sample.by_cluster(residual);
-        let (_, variance) = moments(&residuals);
-        let power = |exponent: i32| {
-            residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / residuals.len() as f64
-        };
-        let dependence = Dependence::of(&residuals);
+        let spread = Self::of_residuals(mean, &residuals, median_and_distance(values));
+        let of_mean = spread.error().powi(2);
+        let all = values.len() as f64;
+        let effective_values =
+            if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
+        Self { effective_values, ..spread }
+    }
+
+    /// The spread of a mean from what each cluster adds to or takes from it.
+    fn of_residuals(mean: f64, residuals: &[f64], (median, typical_distance): (f64, f64)) -> Self {
         let clusters = residuals.len() as f64;
-        let of_mean = variance / dependence.effective();
-        let (median, typical_distance) = median_and_distance(values);
+        let (_, variance) = moments(residuals);
+        let power =
+            |exponent| residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / clusters;
+        let dependence = Dependence::of(residuals);
+        let varies = variance > 0.0;
         Self {
             mean,
             deviation: variance.sqrt(),
-            skewness: if variance > 0.0 { power(3) / variance.powf(1.5) } else { 0.0 },
+            skewness: if varies { power(3) / variance.powf(1.5) } else { 0.0 },
             typical_distance,
             median,
-            participants: if variance > 0.0 {
-                clusters * variance * variance / power(4)
-            } else {
-                clusters
-            },
+            participants: if varies { clusters * variance.powi(2) / power(4) } else { clusters },
             clusters,
-            effective_values: if of_mean > 0.0 {
-                (value_variance / of_mean).min(values.len() as f64)
-            } else {
-                values.len() as f64
-            },
+            effective_values: dependence.effective(),
             dependence,
         }
+    }
+
+    fn estimate(&self, samples: usize, confidence: f64) -> Estimate {
+        let alpha = (1.0 - confidence) / 2.0;
+        let bounds = match self.too_short() {
+            Some((times, reason)) => Bounds::TooShort { times, reason },
+            None => self.interval(alpha),
+        };
+        let (at_least, effective) = (self.at_least(alpha), self.effective_values);
+        Estimate { value: self.mean, bounds, at_least, samples, effective }
     }
 
     /// How many times longer the sample should be, and why; nothing where it is long enough.

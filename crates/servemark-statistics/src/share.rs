@@ -1,6 +1,33 @@
 //! Shares: of successes, of requests within their objectives.
 
+use crate::clustering::clustering;
+use crate::dependence::Dependence;
+use crate::{Bounds, Estimate, Reason};
 use statrs::distribution::{Beta, ContinuousCDF};
+
+/// The share of requests of which something holds, in the order of time, and where that of the process
+/// lies.
+pub fn share(holds: &[bool], confidence: f64) -> Estimate {
+    let series: Vec<f64> = holds.iter().map(|holds| if *holds { 1.0 } else { 0.0 }).collect();
+    let misses: Vec<bool> = holds.iter().map(|holds| !holds).collect();
+    let samples = series.len();
+    let value = series.iter().sum::<f64>() / samples as f64;
+    let longest = clustering(holds).max(clustering(&misses));
+    let dependence = Dependence::of(&series).at_least(longest);
+    let effective = dependence.effective();
+    let (low, high) = share_bounds(value, effective, (1.0 - confidence) / 2.0);
+    let bounds = match dependence.is_too_short(FEWEST) {
+        Some(reason) => Bounds::TooShort { times: FEWEST / effective, reason },
+        None if effective < FEWEST => {
+            Bounds::TooShort { times: FEWEST / effective, reason: Reason::FewRequests }
+        }
+        None => Bounds::Known { low, high },
+    };
+    Estimate { value, bounds, at_least: low, samples, effective }
+}
+
+/// Fewest independent requests.
+const FEWEST: f64 = 20.0;
 
 /// Between which shares that of the process lies, where the share `seen` of `draws` independent
 /// requests was seen (Clopper and Pearson 1934).

@@ -148,7 +148,11 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let shows_texts = scoring.print_requests || output.details;
     let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
     let scores = Scores::of(&log, &scoring);
-    show(&scores)?;
+    if args.json {
+        screen::print(&screen::text(|out| scores.write_json(out))?);
+    } else {
+        show(&scores)?;
+    }
     append(&scores, &output, None)?;
     say_verdict(&scores);
     say_objectives(&scores);
@@ -156,8 +160,7 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
         let by = &log.header().servemark;
         screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
     }
-    let is_broken = scores.broken_gate().is_some() || scores.misses_objectives();
-    Ok(if is_broken { ExitCode::GateFailed } else { ExitCode::Ok })
+    Ok(scores.gates())
 }
 
 /// The audit on one line, whatever the tables tell of it.

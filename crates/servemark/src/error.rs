@@ -166,6 +166,8 @@ pub enum ExitCode {
     NotReady = 4,
     /// More requests failed than are tolerated.
     TooManyFailed = 5,
+    /// An objective is neither held nor missed as far as the run shows, or was not judged.
+    Undecided = 6,
     /// The user stopped the run; what was measured is reported.
     Interrupted = 130,
 }

@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use servemark_core::{Header, RunLog};
-use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, Standing, Verdict};
+use servemark_metrics::{
+    Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, Standing, Verdict,
+};
 use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
     EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
-    SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
+    ScoreJson, SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
 };
 
 use crate::{ExitCode, Run};
@@ -82,6 +84,15 @@ impl<'a> Scores<'a> {
         Metrics::score(self.log, &policy)
     }
 
+    /// Writes what the run shows as one JSON document: estimates with their intervals, verdicts on the
+    /// run and on the client, objectives, and every number of our own table.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let metrics = self.metrics(Layout::Native);
+        let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
+        let document = ScoreJson { slo: &slo, verdicts: &verdicts };
+        self.write(Layout::Native, &document, out)
+    }
+
     /// Appends a line to a file of results, with an entry for every request if `details` are
     /// wanted: SGLang's, or vLLM's where its table is the first.
     pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
@@ -123,20 +134,30 @@ impl<'a> Scores<'a> {
 
     /// What the run shows of each of its objectives, by our own definitions.
     pub fn judgements(&self) -> Vec<Judgement> {
-        let judge = |slo: &SloSpec| slo.judge(self.log, &self.policy(MetricPolicy::native()));
+        let judge =
+            |slo: &SloSpec| slo.judge(self.log, self.audit(), &self.policy(MetricPolicy::native()));
         self.scoring.slo.as_ref().map_or_else(Vec::new, judge)
     }
 
-    /// Whether it does not show that it keeps to all of them.
-    pub fn misses_objectives(&self) -> bool {
-        self.judgements().iter().any(|judgement| judgement.standing != Standing::Holds)
+    /// What an objective that does not hold makes of the exit code: one that is missed weighs more than
+    /// one that is undecided.
+    fn gate_code(&self) -> ExitCode {
+        match self.judgements().iter().map(|judgement| judgement.standing).max() {
+            None | Some(Standing::Holds) => ExitCode::Ok,
+            Some(Standing::Undecided) => ExitCode::Undecided,
+            Some(Standing::Fails) => ExitCode::GateFailed,
+        }
+    }
+
+    /// What the gates on a run that is over make of the exit code.
+    pub fn gates(&self) -> ExitCode {
+        if self.broken_gate().is_some() { ExitCode::GateFailed } else { self.gate_code() }
     }
 
     /// What the exit code says of the run.
     pub fn exit_code(&self) -> ExitCode {
         match outcome(self.log, self.scoring) {
-            ExitCode::Ok if self.broken_gate().is_some() => ExitCode::GateFailed,
-            ExitCode::Ok if self.misses_objectives() => ExitCode::GateFailed,
+            ExitCode::Ok => self.gates(),
             code => code,
         }
     }

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use servemark_statistics::rises;
 
-use super::column::{batches_of_each, split};
 use crate::objective::Measure;
 use crate::statistics;
 
@@ -31,53 +30,23 @@ impl Series {
         self.runs.push(values.collect());
     }
 
-    /// Growth that is neither chance nor small: the slope of the means of batches, common to all
-    /// runs, by Student's t.
+    /// Growth that is neither chance nor small, common to all runs.
     pub(super) fn growth(&self, of: Measure) -> Option<Growth> {
-        let line = Line::through(&self.means());
-        let share = line.slope / line.mean?;
-        let student = StudentsT::new(0.0, 1.0, line.free).ok()?;
-        let is_chance = line.statistic < student.inverse_cdf(SURE);
-        (share > WORTH_TELLING && !is_chance).then_some(Growth { of, share })
-    }
-
-    /// The means of each run's batches.
-    fn means(&self) -> Vec<Vec<f64>> {
-        let parts = batches_of_each(self.runs.len());
-        let mean = |batch| statistics::mean(batch).unwrap_or_default();
-        self.runs.iter().map(|run| split(run, parts).map(mean).collect()).collect()
+        let runs: Vec<Vec<f64>> = self.runs.iter().map(|run| batch_means(run)).collect();
+        let steps: Vec<f64> =
+            runs.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] - pair[0])).collect();
+        let mean = statistics::mean(&runs.concat())?;
+        let share = steps.iter().sum::<f64>() / self.runs.len() as f64 / mean;
+        let is_told = share > WORTH_TELLING && rises(&steps, SURE);
+        is_told.then_some(Growth { of, share })
     }
 }
 
-/// A straight line through the points of several runs, each at a height of its own.
-struct Line {
-    /// By how much it rises from the start of a run to its end.
-    slope: f64,
-    /// The mean of all points.
-    mean: Option<f64>,
-    /// The slope over its standard error.
-    statistic: f64,
-    /// Degrees of freedom.
-    free: f64,
-}
-
-impl Line {
-    fn through(runs: &[Vec<f64>]) -> Self {
-        let points: Vec<(f64, f64)> = runs.iter().flat_map(|run| centred(run)).collect();
-        let squares: f64 = points.iter().map(|(x, _)| x * x).sum();
-        let slope = points.iter().map(|(x, y)| x * y).sum::<f64>() / squares;
-        let rest: f64 = points.iter().map(|(x, y)| (y - slope * x).powi(2)).sum();
-        let free = points.len() as f64 - runs.len() as f64 - 1.0;
-        let error = (rest / free / squares).sqrt();
-        Self { slope, mean: statistics::mean(&runs.concat()), statistic: slope / error, free }
-    }
-}
-
-/// A run's points with both their means taken off; its time is one.
-fn centred(run: &[f64]) -> Vec<(f64, f64)> {
-    let mean = statistics::mean(run).unwrap_or_default();
-    let place = |index: usize| (index as f64 + 0.5) / run.len() as f64 - 0.5;
-    run.iter().enumerate().map(|(index, value)| (place(index), value - mean)).collect()
+/// The means of consecutive parts of a run.
+fn batch_means(run: &[f64]) -> Vec<f64> {
+    let parts = BATCHES.min(run.len());
+    let part = |at: usize| &run[at * run.len() / parts..(at + 1) * run.len() / parts];
+    (0..parts).filter_map(|at| statistics::mean(part(at))).collect()
 }
 
 impl fmt::Display for Growth {
@@ -99,3 +68,6 @@ fn by_name<S: Serializer>(measure: &Measure, to: S) -> Result<S::Ok, S::Error> {
 const WORTH_TELLING: f64 = 0.1;
 /// How sure it must be that it is a rise at all.
 const SURE: f64 = 0.99;
+/// Parts into which a run is split. Of fewer steps chance makes a drift too often; more are shorter
+/// than the time for which a queue stays alike.
+const BATCHES: usize = 12;

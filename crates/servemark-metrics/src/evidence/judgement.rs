@@ -3,12 +3,12 @@
 use std::fmt;
 
 use serde::Serialize;
+use servemark_statistics::{Bounds, Estimate, Reason, Sample, share};
 
-use super::bounds;
-use super::column::Column;
+use super::Growth;
 use crate::Statistic;
 use crate::objective::{Goal, Objective};
-use crate::statistics::{self, by_rank, order, whole};
+use crate::statistics;
 
 /// Whether an objective is kept to, as far as one can tell. Closed, from the best to the worst.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -40,27 +40,74 @@ pub struct Judgement {
     pub samples: usize,
     /// How many independent ones they are worth.
     pub effective: f64,
+    /// Why it is not known better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
 }
 
 impl Judgement {
-    pub(super) fn of(objective: Objective, column: &Column, alpha: f64) -> Self {
-        let seen = match (objective.goal, objective.share()) {
+    /// Judges a sample of seconds, or of ones and zeros where the objective is about a share. Each
+    /// bound is passed with a chance of at most `alpha`.
+    pub(super) fn of(objective: Objective, sample: &Sample, alpha: f64) -> Self {
+        let confidence = 1.0 - 2.0 * alpha;
+        let samples = sample.values().len();
+        if samples == 0 {
+            return Self::of_nothing(objective);
+        }
+        let estimate = match (objective.goal, objective.share()) {
             (Goal::Latency { statistic: Statistic::Mean, .. }, _) | (_, None) => {
-                Seen::mean(column, alpha)
+                sample.mean(confidence).scaled(1e3)
             }
-            (Goal::Latency { .. }, Some(share)) => {
-                Seen::percentile(objective, column, share, alpha)
+            (Goal::Latency { .. }, Some(share)) if share >= 1.0 => largest(sample).scaled(1e3),
+            (Goal::Latency { .. }, Some(share)) => sample.percentile(share, confidence).scaled(1e3),
+            (_, Some(wanted)) if wanted >= 1.0 => all_of(sample),
+            (_, Some(_)) => {
+                let holds: Vec<bool> = sample.values().iter().map(|value| *value > 0.0).collect();
+                share(&holds, confidence)
             }
-            (_, Some(wanted)) => Seen::share(column, wanted, alpha),
         };
-        let Seen { value, low, high, effective } = seen.unwrap_or_default();
-        let value = value.filter(|value| value.is_finite());
-        let standing = standing(&objective, low, high);
-        Self { objective, standing, value, low, high, samples: column.values().len(), effective }
+        let (low, high) = match (estimate.bounds, objective.goal) {
+            (Bounds::Known { low, high }, _) => (low, high),
+            (Bounds::TooShort { .. }, Goal::Latency { .. }) => (estimate.at_least, f64::INFINITY),
+            (Bounds::TooShort { .. }, _) => (0.0, 1.0),
+        };
+        Self {
+            objective,
+            standing: standing(&objective, low, high),
+            value: Some(estimate.value).filter(|value| value.is_finite()),
+            low: low.max(0.0),
+            high,
+            samples,
+            effective: estimate.effective,
+            doubt: Doubt::of(estimate.bounds, sample, objective.share()),
+        }
+    }
+
+    fn of_nothing(objective: Objective) -> Self {
+        let (standing, doubt) = (Standing::Undecided, Some(Doubt::NoValues));
+        let (low, high) = (0.0, f64::INFINITY);
+        Self { objective, standing, value: None, low, high, samples: 0, effective: 0.0, doubt }
     }
 }
 
-/// The end of the bounds that speaks for the objective must keep to its limit, or the other one not.
+/// The largest value of a sample is what it is.
+fn largest(sample: &Sample) -> Estimate {
+    let largest = sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    exactly(largest, sample)
+}
+
+/// That none ever fails no sample shows: of all of them what is asked is whether one did.
+fn all_of(sample: &Sample) -> Estimate {
+    exactly(statistics::mean(sample.values()).unwrap_or_default(), sample)
+}
+
+fn exactly(value: f64, sample: &Sample) -> Estimate {
+    let samples = sample.values().len();
+    let bounds = Bounds::Known { low: value, high: value };
+    Estimate { value, bounds, at_least: value, samples, effective: samples as f64 }
+}
+
+/// Holds if the worst bound meets the limit; fails if even the best bound does not.
 fn standing(objective: &Objective, low: f64, high: f64) -> Standing {
     let (best, worst) = match objective.goal {
         Goal::Latency { .. } => (low, high),
@@ -73,89 +120,74 @@ fn standing(objective: &Objective, low: f64, high: f64) -> Standing {
     }
 }
 
-/// What is known of a number.
-struct Seen {
-    value: Option<f64>,
-    low: f64,
-    high: f64,
-    effective: f64,
+/// Why bounds are missing or wide.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+#[non_exhaustive]
+pub enum Doubt {
+    /// The client was the limit, by its audit.
+    ClientLimited,
+    /// More requests failed than the percentile leaves room for, so it does not exist.
+    Failures {
+        /// Share of the requests that failed.
+        share: f64,
+    },
+    /// A backlog grew.
+    Grows {
+        /// What grew.
+        growth: Growth,
+    },
+    /// Less load was offered than planned.
+    LessLoad {
+        /// Requests per second by the schedule.
+        planned: f64,
+        /// Requests per second that were sent.
+        offered: f64,
+    },
+    /// No request showed a value.
+    NoValues,
+    /// The run cannot tell.
+    TooShort {
+        /// Why.
+        reason: Reason,
+        /// Number of times longer it should be, as far as it shows.
+        times: f64,
+    },
 }
 
-/// Nothing.
-impl Default for Seen {
-    fn default() -> Self {
-        Self { value: None, low: 0.0, high: f64::INFINITY, effective: 0.0 }
-    }
-}
-
-impl Seen {
-    fn mean(column: &Column, alpha: f64) -> Option<Self> {
-        let (mean, low, high) = bounds::mean(&column.batches(|value| value), alpha)?;
-        let [mean, low, high] = [mean, low, high].map(|seconds| seconds * 1e3);
-        let effective = column.requests() as f64;
-        Some(Self { value: Some(mean), low: low.max(0.0), high, effective })
-    }
-
-    fn percentile(objective: Objective, column: &Column, share: f64, alpha: f64) -> Option<Self> {
-        let samples = column.values().len();
-        let effective = effective(&objective, column)?;
-        let (low, high) = ranks(samples, effective, share, alpha);
-        let read = |value: &mut dyn FnMut(usize) -> f64| Self {
-            value: by_rank::percentile(samples, share * 100.0, &mut |rank| value(rank) * 1e3),
-            low: low.map_or(0.0, |rank| value(rank - 1) * 1e3),
-            high: high.map_or(f64::INFINITY, |rank| value(rank - 1) * 1e3),
-            effective,
-        };
-        let mut places = Vec::new();
-        read(&mut |place| {
-            places.push(place);
-            0.0
-        });
-        let ranked = order::select(&mut column.values().to_vec(), &order::in_order(places));
-        Some(read(&mut |place| ranked.at(place)))
-    }
-
-    fn share(column: &Column, wanted: f64, alpha: f64) -> Option<Self> {
-        let seen = statistics::mean(column.values())?;
-        let effective = column.requests() as f64 / column.inflation(|value| value > 0.0);
-        // That none ever fails no sample shows: of all of them what is asked is whether one did.
-        let (low, high) = match wanted {
-            wanted if wanted >= 1.0 => (seen, seen),
-            _ => bounds::share(seen, effective, alpha),
-        };
-        Some(Self { value: Some(seen), low, high, effective })
+impl Doubt {
+    fn of(bounds: Bounds, sample: &Sample, share: Option<f64>) -> Option<Self> {
+        let failed = sample.values().iter().filter(|value| value.is_infinite()).count();
+        let failed = failed as f64 / sample.values().len() as f64;
+        match (bounds, share) {
+            (_, Some(share)) if failed > 1.0 - share => Some(Self::Failures { share: failed }),
+            (Bounds::TooShort { reason, times }, _) => Some(Self::TooShort { reason, times }),
+            (Bounds::Known { .. }, _) => None,
+        }
     }
 }
 
-/// How many independent values a sample is worth. Latencies come in clusters: of one request's
-/// tokens, and of requests that stood in one queue. How much those that miss the limit cluster
-/// says by how much; and, where hardly any misses it, how those do that come near it.
-fn effective(objective: &Objective, column: &Column) -> Option<f64> {
-    let Goal::Latency { limit_ms, .. } = objective.goal else { return None };
-    let values = column.values();
-    let middle = order::select(&mut values.to_vec(), &[values.len().checked_sub(1)? / 2])
-        .at((values.len() - 1) / 2);
-    let near = f64::midpoint(middle, limit_ms / 1e3);
-    let is_miss = |value: f64| !objective.is_met_by(value * 1e3);
-    let inflation = column.inflation(is_miss).max(column.inflation(|value| value > near));
-    let misses = values.iter().filter(|value| is_miss(**value)).count();
-    let is_mixed = (1..values.len()).contains(&misses);
-    let draws = if is_mixed { values.len() } else { column.requests() };
-    Some(draws as f64 / inflation)
-}
-
-/// The bounds' ranks in a sample that is worth so many draws. The largest value of all is what it
-/// is.
-fn ranks(samples: usize, effective: f64, share: f64, alpha: f64) -> (Option<usize>, Option<usize>) {
-    if share >= 1.0 {
-        return (Some(samples), Some(samples));
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ClientLimited => f.write_str("not judged: the client was the limit"),
+            Self::Grows { growth } => write!(f, "not held: a backlog grew; {growth}"),
+            Self::LessLoad { planned, offered } => {
+                write!(f, "not held: {offered:.1} requests/s were sent of {planned:.1} planned")
+            }
+            Self::Failures { share } => {
+                write!(
+                    f,
+                    "{:.1} % of the requests failed, so this percentile does not exist",
+                    share * 100.0
+                )
+            }
+            Self::NoValues => f.write_str("no request showed a value"),
+            Self::TooShort { reason, times } => {
+                write!(f, "{reason}; the run should be about {times:.1} times longer")
+            }
+        }
     }
-    let draws = whole(effective).max(1);
-    let (low, high) = bounds::ranks(draws as u64, share, alpha);
-    let stretch = samples as f64 / draws as f64;
-    let low = low.map(|rank| whole((rank as f64 * stretch).floor()).clamp(1, samples));
-    let high = high.map(|rank| whole((rank as f64 * stretch).ceil()).clamp(1, samples));
-    (low, high)
 }
 
 /// `ttft:p99<2000ms holds: 1480.2 ms, at most 1530.7 ms`
@@ -173,7 +205,8 @@ impl fmt::Display for Judgement {
             Some(value) => write!(f, "{}", number(*value))?,
             None => f.write_str("no value")?,
         }
-        write!(f, ", between {} and {}", number(*low), number(*high))
+        write!(f, ", between {} and {}", number(*low), number(*high))?;
+        self.doubt.map_or(Ok(()), |doubt| write!(f, "; {doubt}"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::estimates::{estimated, in_time};
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
 use crate::{RequestScore, Summary};
 
@@ -26,11 +27,17 @@ impl Latencies {
         let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
         let tpot: Vec<f64> =
             begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
+        let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
+        let itl = zero_if_empty(Summary::of_values(itl, policy), policy);
         Self {
-            ttft: or_zero(&ttft, policy).with_interval(&ttft),
-            tpot: or_zero(&tpot, policy).with_interval(&tpot),
-            itl: zero_if_empty(Summary::of_values(itl, policy), policy),
-            e2el: e2el_or_zero(&e2el, policy).with_interval(&e2el),
+            ttft: estimated(or_zero(&ttft, policy), &with_first, policy, |score| score.ttft_s),
+            tpot: estimated(or_zero(&tpot, policy), &with_first, policy, |score| {
+                score.tpot_s(policy.tpot)
+            }),
+            itl: estimated(itl, &all, policy, RequestScore::itl_sample),
+            e2el: estimated(e2el_or_zero(&e2el, policy), &all, policy, |score| {
+                Some(score.latency_s)
+            }),
         }
     }
 }
@@ -52,9 +59,12 @@ impl ResponseTimes {
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
         let e2el: Vec<f64> =
             sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
+        let all = in_time(sampled(policy, scores));
         Self {
-            ttft: or_zero(&ttft, policy).with_interval(&ttft),
-            e2el: Summary::of(&e2el, policy).with_interval(&e2el),
+            ttft: estimated(or_zero(&ttft, policy), &all, policy, first),
+            e2el: estimated(Summary::of(&e2el, policy), &all, policy, |score| {
+                Some(score.waited_s + score.latency_s)
+            }),
         }
     }
 }

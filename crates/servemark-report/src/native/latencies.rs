@@ -40,7 +40,34 @@ pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
         table.cells(label, cells(summary, &percents));
     }
     too_few(table, rows);
+    too_short(table, rows);
+    effective(table, rows);
     approximate(table, rows);
+}
+
+/// Says of which means no interval is known, and why.
+fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
+    for (label, summary) in rows {
+        let mean = summary.estimates.as_ref().map(|estimates| &estimates.mean);
+        if let Some((reason, times)) = mean.and_then(|mean| mean.reason.zip(mean.times_longer)) {
+            table.note(format!(
+                "  {label}: too short for an interval of the mean: {reason}; about {times:.1} times longer"
+            ));
+        }
+    }
+}
+
+/// Says how many independent values the samples are worth that are worth fewer than they have.
+fn effective(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let worth = rows.iter().filter_map(|(label, summary)| {
+        let mean = summary.estimates.as_ref()?.mean;
+        let is_less = mean.effective < 0.99 * mean.samples as f64;
+        is_less.then(|| format!("{label} {:.0} of {}", mean.effective, mean.samples))
+    });
+    let worth: Vec<String> = worth.collect();
+    if !worth.is_empty() {
+        table.note(format!("  effective samples of the means: {}", worth.join(", ")));
+    }
 }
 
 /// Says which percentiles are not exact.
@@ -54,7 +81,7 @@ fn approximate(table: &mut Table, rows: &[(&str, &Summary)]) {
 }
 
 fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
-    let half = summary.mean_interval_ms.map(|interval| (interval.high_ms - interval.low_ms) / 2.0);
+    let half = summary.estimates.as_ref().and_then(|estimates| estimates.mean.half_width());
     let mut cells = vec![summary.samples.to_string(), number(summary.mean_ms), number(half)];
     cells.extend(percents.iter().map(|&percent| number(summary.percentile_ms(percent))));
     cells.push(number(summary.max_ms));

@@ -1,0 +1,169 @@
+//! What a run shows of the process that it sampled: each number with its confidence interval.
+
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use servemark_statistics::{Bounds, Estimate, Reason, Sample, rate};
+
+use crate::policy::MetricPolicy;
+use crate::{RequestScore, Summary};
+
+/// A number of a run and where that of the process lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Estimated {
+    /// The number in the run itself; absent where it is not finite.
+    pub value: Option<f64>,
+    /// Lower end of the interval; absent where the run cannot tell.
+    pub low: Option<f64>,
+    /// Upper end of the interval; absent where the run cannot tell.
+    pub high: Option<f64>,
+    /// Confidence of the interval, from 0 to 1.
+    pub confidence: f64,
+    /// Number of values in the run.
+    pub samples: usize,
+    /// Number of independent values that they are worth.
+    pub effective: f64,
+    /// Whether the run cannot tell.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub too_short: bool,
+    /// Number of times longer the run should be, as far as it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_longer: Option<f64>,
+    /// Why the run cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+}
+
+impl Estimated {
+    pub(crate) fn of(estimate: Estimate, confidence: f64) -> Self {
+        let known = estimate.bounds.known();
+        let (times_longer, reason) = match estimate.bounds {
+            Bounds::Known { .. } => (None, None),
+            Bounds::TooShort { times, reason } => (Some(times), Some(reason)),
+        };
+        Self {
+            value: Some(estimate.value).filter(|value| value.is_finite()),
+            low: known.map(|(low, _)| low),
+            high: known.map(|(_, high)| high),
+            confidence,
+            samples: estimate.samples,
+            effective: estimate.effective,
+            too_short: known.is_none(),
+            times_longer,
+            reason,
+        }
+    }
+
+    /// Half the width of the interval, where there is one.
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.high? - self.low?) / 2.0)
+    }
+}
+
+/// The estimates of one latency, in milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Estimates {
+    /// Of its mean.
+    pub mean: Estimated,
+    /// Of its percentiles, each with its percent.
+    pub percentiles: Vec<(f64, Estimated)>,
+}
+
+impl Estimates {
+    /// The estimates of a sample of seconds in the order of time; nothing of an empty one.
+    pub(crate) fn of(sample_s: &Sample, policy: &MetricPolicy) -> Option<Self> {
+        let confidence = policy.confidence.filter(|_| sample_s.clusters() > 0)?;
+        let told = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
+        let mut percents = policy.percentiles.clone();
+        percents.push(50.0);
+        percents.sort_unstable_by(f64::total_cmp);
+        percents.dedup();
+        percents.retain(|percent| *percent > 0.0 && *percent < 100.0);
+        let shares: Vec<f64> = percents.iter().map(|percent| percent / 100.0).collect();
+        let estimates = sample_s.percentiles(&shares, confidence);
+        Some(Self {
+            mean: told(sample_s.mean(confidence)),
+            percentiles: percents.into_iter().zip(estimates.into_iter().map(told)).collect(),
+        })
+    }
+
+    /// The estimate of a percentile, if the policy asks for it or it is the median.
+    pub fn percentile(&self, wanted: f64) -> Option<&Estimated> {
+        let found = self.percentiles.iter().find(|(percent, _)| percent.total_cmp(&wanted).is_eq());
+        found.map(|(_, estimated)| estimated)
+    }
+}
+
+/// `{"mean": …, "p50": …, "p99": …}`
+impl Serialize for Estimates {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.percentiles.len() + 1))?;
+        map.serialize_entry("mean", &self.mean)?;
+        for (percent, estimated) in &self.percentiles {
+            map.serialize_entry(&format!("p{percent}"), estimated)?;
+        }
+        map.end()
+    }
+}
+
+/// Rates that the server and the arrivals keep, estimated apart from where a run begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RateEstimates {
+    /// Requests per second.
+    pub requests_per_s: Estimated,
+    /// Output tokens per second.
+    pub output_tokens_per_s: Estimated,
+}
+
+impl RateEstimates {
+    /// The rates between the first answer's end and the last request's start: before it the load was
+    /// not yet there, after it no more came. Nothing where too few answers ended in that time.
+    pub(crate) fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<Self> {
+        let confidence = policy.confidence?;
+        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
+        let mut ends: Vec<(f64, f64)> = (scores.iter().filter(|score| score.success))
+            .map(|score| (score.end_s(), score.output_token_count() as f64))
+            .filter(|(end, _)| *end <= last_start)
+            .collect();
+        ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let times: Vec<f64> = ends.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let tokens: Vec<f64> = ends.iter().skip(1).map(|(_, tokens)| *tokens).collect();
+        if times.iter().sum::<f64>() <= 0.0 {
+            return None;
+        }
+        let told = |amounts: &[f64]| Estimated::of(rate(amounts, &times, confidence), confidence);
+        Some(Self {
+            requests_per_s: told(&vec![1.0; times.len()]),
+            output_tokens_per_s: told(&tokens),
+        })
+    }
+}
+
+/// Scores in the order in which their requests were sent.
+pub(crate) fn in_time<'a, 's>(
+    scores: impl Iterator<Item = &'a RequestScore<'s>>,
+) -> Vec<&'a RequestScore<'s>>
+where
+    's: 'a,
+{
+    let mut scores: Vec<_> = scores.collect();
+    scores.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    scores
+}
+
+/// A summary of a latency with its estimates, from scores in the order of time.
+pub(crate) fn estimated<'a, I: IntoIterator<Item = f64>>(
+    summary: Summary,
+    scores: &[&'a RequestScore<'a>],
+    policy: &MetricPolicy,
+    values: impl Fn(&'a RequestScore<'a>) -> I,
+) -> Summary {
+    if policy.confidence.is_none() || summary.samples > policy.sample_budget.values() {
+        return summary;
+    }
+    let mut sample = Sample::default();
+    scores.iter().for_each(|score| sample.push(values(score)));
+    Summary { estimates: Estimates::of(&sample, policy), ..summary }
+}

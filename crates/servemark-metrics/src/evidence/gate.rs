@@ -1,0 +1,48 @@
+//! What a single run shows of its objectives, and whether it may be said to hold them.
+
+use servemark_core::RunLog;
+
+use super::{Doubt, Evidence, Judgement, Standing, Stretch};
+use crate::{Audit, MetricPolicy, Objective, Verdict, waits};
+
+/// Judges one run, all its requests counted, each side with this confidence.
+///
+/// An objective is never held by a run whose backlog grew, whose client was the limit, or that did not
+/// offer the load that it was asked for: what it shows is then another load's. A miss stays a miss.
+pub fn gate(
+    log: &RunLog,
+    audit: &Audit,
+    objectives: &[Objective],
+    policy: &MetricPolicy,
+    confidence: f64,
+) -> Vec<Judgement> {
+    let mut evidence = Evidence::of(objectives);
+    evidence.add(log, policy, Stretch::Whole);
+    let doubt = doubt(log, audit, &evidence);
+    let mut judgements = evidence.judge(confidence);
+    for judgement in &mut judgements {
+        if let Some(doubt) = doubt.filter(|_| judgement.standing == Standing::Holds) {
+            judgement.standing = Standing::Undecided;
+            judgement.doubt = Some(doubt);
+        }
+    }
+    judgements
+}
+
+/// Why nothing can be held by a run.
+fn doubt(log: &RunLog, audit: &Audit, evidence: &Evidence) -> Option<Doubt> {
+    let rates = waits::Rates::of(log);
+    let is_open_loop = rates.asked_per_s.is_some();
+    if let Some(growth) = evidence.growth().filter(|_| is_open_loop) {
+        return Some(Doubt::Grows { growth });
+    }
+    if audit.verdict == Verdict::ClientLimited {
+        return Some(Doubt::ClientLimited);
+    }
+    let (planned, offered) = (rates.scheduled_per_s?, rates.sent_per_s?);
+    let is_less = is_open_loop && offered < OFFERED * planned;
+    is_less.then_some(Doubt::LessLoad { planned, offered })
+}
+
+/// A run that offers less than this share of its planned rate is a run at another load.
+const OFFERED: f64 = 0.97;

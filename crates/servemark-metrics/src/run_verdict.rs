@@ -1,0 +1,123 @@
+//! What a run as a whole shows besides its numbers, apart from what the client did to it.
+
+use serde::Serialize;
+use servemark_core::RunLog;
+
+use crate::evidence::{Evidence, Stretch};
+use crate::{MetricPolicy, Metrics, RequestScore};
+
+/// Something about a whole run that its numbers alone do not tell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RunVerdict {
+    /// What it is.
+    pub kind: RunVerdictKind,
+    /// The figures that show it.
+    pub reason: String,
+}
+
+/// The kinds of verdicts on a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RunVerdictKind {
+    /// The server was asked for more than it did, and a backlog grew: latencies are a matter of how
+    /// long the run was.
+    Saturated,
+    /// Answers were shorter than was asked for.
+    ShortOutputs,
+    /// The number of pieces disagrees with the server's count of tokens, so gaps between pieces are
+    /// not gaps between tokens.
+    UnknownTokens,
+}
+
+impl RunVerdictKind {
+    /// Its name in JSON and on a command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Saturated => "saturated",
+            Self::ShortOutputs => "short-outputs",
+            Self::UnknownTokens => "unknown-tokens",
+        }
+    }
+}
+
+impl RunVerdict {
+    /// The verdicts on a run; none where there is nothing to tell.
+    pub fn of(log: &RunLog, metrics: &Metrics) -> Vec<Self> {
+        let scores = RequestScore::of_log(log, &metrics.policy);
+        let found =
+            [saturated(log, &scores, &metrics.policy), short_outputs(&scores), unknown_tokens(log)];
+        let kinds = [
+            RunVerdictKind::Saturated,
+            RunVerdictKind::ShortOutputs,
+            RunVerdictKind::UnknownTokens,
+        ];
+        let told = kinds.into_iter().zip(found);
+        told.filter_map(|(kind, reason)| Some(Self { kind, reason: reason? })).collect()
+    }
+}
+
+/// Whether a server fell behind the arrivals of an open loop: responses came later and later, and
+/// fewer requests ended than were due in the same time.
+fn saturated(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<String> {
+    log.header().facts.request_rate?;
+    let due: Vec<f64> = scores.iter().map(|score| score.start_s - score.waited_s).collect();
+    let (first, last) =
+        (due.iter().copied().reduce(f64::min)?, due.iter().copied().reduce(f64::max)?);
+    let first_end = scores.iter().map(RequestScore::end_s).reduce(f64::min)?;
+    let span = last - first_end;
+    if span <= 0.0 {
+        return None;
+    }
+    let done = scores.iter().filter(|score| score.end_s() <= last).count();
+    let (asked, ended) =
+        ((due.len() - 1) as f64 / (last - first), done.saturating_sub(1) as f64 / span);
+    let mut evidence = Evidence::of(&[]);
+    evidence.add(log, policy, Stretch::Whole);
+    let growth = evidence.growth()?;
+    (ended < FALLEN_BEHIND * asked).then(|| {
+        let backlog = due.len() - done;
+        format!(
+            "asked {asked:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
+        )
+    })
+}
+
+fn short_outputs(scores: &[RequestScore<'_>]) -> Option<String> {
+    let counted = scores.iter().filter(|score| score.success && score.planned.output_tokens > 1);
+    let (count, got, asked) = counted.fold((0, 0, 0), |(count, got, asked), score| {
+        (
+            count + 1,
+            got + score.output_token_count(),
+            asked + u64::from(score.planned.output_tokens),
+        )
+    });
+    (count > 0 && (got as f64) < SHORT * asked as f64).then(|| {
+        let each = |tokens: u64| tokens as f64 / f64::from(count);
+        format!("{:.0} tokens of {:.0} asked for, on average", each(got), each(asked))
+    })
+}
+
+fn unknown_tokens(log: &RunLog) -> Option<String> {
+    let (mut pieces, mut tokens) = (0, 0);
+    for record in log.measured().filter(|record| record.is_success() && !record.is_document) {
+        let counted_by_wire = record.deltas.rows().any(|row| row.tokens.is_some());
+        let told = record.usage.and_then(|usage| usage.completion_tokens);
+        if let Some(told) = told.filter(|_| !counted_by_wire && record.deltas.len() > 1) {
+            pieces += record.deltas.len() as u64;
+            tokens += u64::from(told);
+        }
+    }
+    let is_off = (pieces as f64 / tokens.max(1) as f64 - 1.0).abs() > DISAGREEMENT;
+    (tokens > 0 && is_off)
+        .then(|| format!("{pieces} pieces for {tokens} tokens by the server's count"))
+}
+
+/// A server that ends a smaller share of what is due than this has fallen behind; fewer arrivals or
+/// ends than the rest of the run would have is chance within it.
+const FALLEN_BEHIND: f64 = 0.98;
+/// Answers that come to less than this share of what was asked for are short.
+const SHORT: f64 = 0.9;
+/// Servers send a last piece without text, or hold one back, so a small difference means nothing.
+const DISAGREEMENT: f64 = 0.1;

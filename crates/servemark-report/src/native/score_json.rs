@@ -1,0 +1,93 @@
+//! What a run shows, as JSON for scripts: estimates with their intervals, verdicts and objectives.
+
+use std::io;
+
+use serde::Serialize;
+use servemark_metrics::{Audit, Estimated, Estimates, Judgement, Metrics, RunVerdict, Standing};
+
+use crate::{Report, ReportFormat};
+
+/// The document of `servemark score --json`. Latencies are in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreJson<'a> {
+    /// What the run shows of its objectives.
+    pub slo: &'a [Judgement],
+    /// Verdicts on the run.
+    pub verdicts: &'a [RunVerdict],
+}
+
+impl ReportFormat for ScoreJson<'_> {
+    fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        let metrics = report.metrics;
+        let (latencies, response) = (&metrics.latencies, &metrics.response);
+        let document = Document {
+            servemark: &report.log.header().servemark,
+            metrics: Figures {
+                ttft_ms: latencies.ttft.estimates.as_ref(),
+                tpot_ms: latencies.tpot.estimates.as_ref(),
+                itl_ms: latencies.itl.estimates.as_ref(),
+                e2el_ms: latencies.e2el.estimates.as_ref(),
+                response_ttft_ms: response.ttft.estimates.as_ref(),
+                response_e2el_ms: response.e2el.estimates.as_ref(),
+                requests_per_s: metrics.rate_estimates.map(|rates| rates.requests_per_s),
+                output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
+            },
+            verdicts: self.verdicts,
+            slo: self.slo.iter().map(Judged::of).collect(),
+            audit: report.audit,
+            score: metrics,
+        };
+        serde_json::to_writer_pretty(&mut *out, &document)?;
+        out.write_all(b"\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    servemark: &'a str,
+    metrics: Figures<'a>,
+    verdicts: &'a [RunVerdict],
+    slo: Vec<Judged>,
+    audit: &'a Audit,
+    score: &'a Metrics,
+}
+
+/// The figures that have intervals; `null` where the run has no such value.
+#[derive(Serialize)]
+struct Figures<'a> {
+    ttft_ms: Option<&'a Estimates>,
+    tpot_ms: Option<&'a Estimates>,
+    itl_ms: Option<&'a Estimates>,
+    e2el_ms: Option<&'a Estimates>,
+    response_ttft_ms: Option<&'a Estimates>,
+    response_e2el_ms: Option<&'a Estimates>,
+    requests_per_s: Option<Estimated>,
+    output_tokens_per_s: Option<Estimated>,
+}
+
+/// One objective and what is said of it.
+#[derive(Serialize)]
+struct Judged {
+    objective: String,
+    verdict: Standing,
+    reason: String,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    effective: f64,
+}
+
+impl Judged {
+    fn of(judgement: &Judgement) -> Self {
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        Self {
+            objective: judgement.objective.to_string(),
+            verdict: judgement.standing,
+            reason: judgement.to_string(),
+            value: judgement.value,
+            low: finite(judgement.low),
+            high: finite(judgement.high),
+            effective: judgement.effective,
+        }
+    }
+}
