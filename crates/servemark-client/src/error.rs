@@ -30,6 +30,8 @@ pub enum ClientErrorKind {
     Connect,
     /// The server answered what is not HTTP, or not what was asked.
     Decode,
+    /// The server did not process the request.
+    NotProcessed,
     /// The server answered with this status.
     Status(u16),
     /// A time-out passed.
@@ -106,6 +108,7 @@ fn request_kind(kind: ClientErrorKind) -> ErrorKind {
         ClientErrorKind::Capacity | ClientErrorKind::Connect => ErrorKind::Connect,
         ClientErrorKind::Configuration => ErrorKind::Encode,
         ClientErrorKind::Decode => ErrorKind::Decode,
+        ClientErrorKind::NotProcessed => ErrorKind::NotProcessed,
         ClientErrorKind::Status(_) => ErrorKind::Status,
         ClientErrorKind::Timeout => ErrorKind::Timeout,
         ClientErrorKind::Tls => ErrorKind::Tls,

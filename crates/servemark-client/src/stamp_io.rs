@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::departure;
-use crate::receive::{ask_for_stamps, is_closed, poll_receive};
+use crate::receive::{Unread, ask_for_stamps, poll_receive};
 
 /// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
 /// and reader are one thread.
@@ -33,6 +33,8 @@ pub(crate) struct Wire {
     seen: AtomicU64,
     stamped: AtomicBool,
     first_write: AtomicU64,
+    /// Whether any byte of an answer was read since the last [`arm`](Self::arm).
+    answered: AtomicBool,
 }
 
 impl Wire {
@@ -42,12 +44,24 @@ impl Wire {
             seen: AtomicU64::new(now.as_nanos()),
             stamped: AtomicBool::new(false),
             first_write: AtomicU64::new(UNWRITTEN),
+            answered: AtomicBool::new(false),
         }
     }
 
     /// Forgets the last request's departure: the next write is a new one's.
     pub(crate) fn arm(&self) {
         self.first_write.store(UNWRITTEN, Ordering::Relaxed);
+        self.answered.store(false, Ordering::Relaxed);
+    }
+
+    /// Bytes of an answer were read; under TLS, decrypted ones.
+    pub(crate) fn answer_read(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any byte of an answer was read since the last [`arm`](Self::arm).
+    pub(crate) fn is_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     /// When the first write since [`arm`](Self::arm) was handed to the kernel.
@@ -135,9 +149,14 @@ impl StampIo {
         Arc::clone(&self.wire)
     }
 
-    /// Whether the other side has closed it, as far as the kernel knows.
-    pub(crate) fn is_closed(&self) -> bool {
-        is_closed(&self.stream)
+    /// Bytes of an answer were read from what lies above this stream.
+    pub(crate) fn answer_read(&self) {
+        self.wire.answer_read();
+    }
+
+    /// What waits to be read, as far as the kernel knows.
+    pub(crate) fn unread(&self) -> Unread {
+        Unread::on(&self.stream)
     }
 
     /// The socket once more, for a write on another thread.

@@ -34,6 +34,10 @@ pub enum ErrorKind {
     /// No connection: refused, reset, unreachable, or lost while the request was being sent.
     #[error("connect")]
     Connect,
+    /// The server did not process the request, and it was not sent once more: it was lost on a
+    /// reused connection, or refused on a shared one.
+    #[error("not processed")]
+    NotProcessed,
     /// The TLS handshake failed.
     #[error("tls")]
     Tls,

@@ -220,7 +220,7 @@ async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'stati
     let _ = connection.await;
 }
 
-async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+pub(crate) async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let connection = http2::Builder::new(TokioExecutor::new())
         .serve_connection(TokioIo::new(stream), service_fn(version));
     let _ = connection.await;

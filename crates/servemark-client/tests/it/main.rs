@@ -12,6 +12,8 @@ mod differential;
 mod encrypted;
 mod mock;
 mod precise;
+mod refused_streams;
+mod resending;
 mod stamps;
 mod support;
 mod timeouts;

@@ -194,6 +194,10 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
+    /// When the client stopped reusing connections, if it did: the server had closed several in a row
+    /// after whole answers that announced keep-alive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse_ended: Option<Stamp>,
     /// How the engine ended, if it did before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_ended: Option<String>,
