@@ -273,10 +273,12 @@ impl Outcome {
                 Self::Answered(answered)
             }
             Sending::NeverLeft(lost) => Self::NeverLeft(lost),
-            Sending::Lost(lost) => match lost.unprocessed(is_alone_on_reused && !link.is_answered()) {
-                Some(reason) => Self::Unprocessed(reason, Some(lost)),
-                None => Self::Lost(lost),
-            },
+            Sending::Lost(lost) => {
+                match lost.unprocessed(is_alone_on_reused && !link.is_answered()) {
+                    Some(reason) => Self::Unprocessed(reason, Some(lost)),
+                    None => Self::Lost(lost),
+                }
+            }
         }
     }
 }

@@ -59,7 +59,9 @@ impl Lost {
                  open a connection for each"
             ),
             Unprocessed::RefusedStream => {
-                format!("{base} refused the HTTP/2 stream (REFUSED_STREAM) and processed nothing of it")
+                format!(
+                    "{base} refused the HTTP/2 stream (REFUSED_STREAM) and processed nothing of it"
+                )
             }
             _ => format!(
                 "{base} closed the shared HTTP/2 connection (GOAWAY) before it processed the request"

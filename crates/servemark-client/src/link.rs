@@ -11,7 +11,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use servemark_core::{
-    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp, Unprocessed,
+    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp,
+    Unprocessed,
 };
 use servemark_http1::Head;
 

@@ -237,7 +237,6 @@ impl Pool {
         *slot = link.share();
         Ok((link, cost))
     }
-
 }
 
 impl Waiting {

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
 };
 use http::{Method, Request, Uri, Version};
 use http_body_util::Full;
@@ -141,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_request_without_keep_alive_says_so_over_http1() {
-        for (version, expected) in [(HttpVersion::Http1, Some("close")), (HttpVersion::Http2, None)] {
+        for (version, expected) in [(HttpVersion::Http1, Some("close")), (HttpVersion::Http2, None)]
+        {
             let mut spec = TargetSpec::new("http://localhost:30000".parse().unwrap());
             spec.http_version = version;
             spec.reuse.keep_alive = false;

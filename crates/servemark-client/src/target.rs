@@ -167,6 +167,11 @@ impl Target {
         &self.shared.spec.base_url
     }
 
+    /// Whether it is asked over TLS and its certificate is taken for good, whoever signed it.
+    pub fn is_unverified(&self) -> bool {
+        self.shared.spec.trusts_anybody && self.shared.spec.base_url.is_https()
+    }
+
     /// How long each stage of a request may take.
     pub fn timeouts(&self) -> Timeouts {
         self.shared.spec.timeouts

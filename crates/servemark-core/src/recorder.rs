@@ -293,7 +293,10 @@ mod tests {
         recorder.body(at(23), 5);
         let record = recorder.finish(Ok(Finish::default()), at(99));
         let resent = Resent::new(Unprocessed::Closed, Some(at(11)));
-        assert_eq!((record.resent, record.sent, record.ended), (Some(resent), Some(at(20)), at(23)));
+        assert_eq!(
+            (record.resent, record.sent, record.ended),
+            (Some(resent), Some(at(20)), at(23))
+        );
         assert_eq!((record.scheduled, record.granted), (at(10), Some(at(10))));
         assert_eq!(record.connection, Some(Connection::New { connect_ns: 5, tls_ns: None }));
     }

@@ -86,7 +86,10 @@ fn reason(record: &RequestRecord) -> Option<Unprocessed> {
 async fn a_refused_stream_is_sent_once_more_on_another_connection() {
     let address = server(1, |stream| reset(stream, REFUSED_STREAM), false).await;
     let record = ask(&transport(&spec(address))).await;
-    assert_eq!((record.text.as_str(), reason(&record)), ("HTTP/2.0", Some(Unprocessed::RefusedStream)));
+    assert_eq!(
+        (record.text.as_str(), reason(&record)),
+        ("HTTP/2.0", Some(Unprocessed::RefusedStream))
+    );
     assert!(matches!(record.connection, Some(Connection::New { .. })), "{record:?}");
     assert!(record.sent > record.resent.unwrap().first_sent);
 }
@@ -96,7 +99,10 @@ async fn a_stream_above_the_last_one_of_a_goaway_is_sent_once_more() {
     for closes in [false, true] {
         let address = server(1, go_away_before, closes).await;
         let record = ask(&transport(&spec(address))).await;
-        assert_eq!((record.text.as_str(), reason(&record)), ("HTTP/2.0", Some(Unprocessed::GoAway)));
+        assert_eq!(
+            (record.text.as_str(), reason(&record)),
+            ("HTTP/2.0", Some(Unprocessed::GoAway))
+        );
     }
 }
 

@@ -225,7 +225,8 @@ async fn a_408_on_a_new_connection_is_the_answer() {
 /// What a server does to a connection that waits, while the client's runtime stands still.
 fn looked_at(stack: Http1Stack, unasked: &'static [u8]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let spec = TargetSpec::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
+    let spec =
+        TargetSpec::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
     let (tell_done, done) = mpsc::channel();
     let (go, going) = mpsc::channel();
     let server = std::thread::spawn(move || {

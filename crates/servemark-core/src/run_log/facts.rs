@@ -125,6 +125,9 @@ pub struct RunFacts {
     pub tokenless: bool,
     /// The server's address, without credentials.
     pub target: String,
+    /// Whether the server's TLS certificate was not checked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unverified: bool,
     /// The model's name, as the server is told it.
     pub model: String,
     /// The model's own name, where the server is told another.

@@ -7,6 +7,7 @@ mod http2;
 mod pages;
 mod process;
 mod profiling;
+mod reuse;
 mod runs;
 mod searches;
 mod selftest;
