@@ -83,7 +83,12 @@ impl Exchange {
                 }
                 Outcome::NeverLeft(_) if is_first && is_older(cost) => {}
                 Outcome::NeverLeft(lost) | Outcome::Lost(lost) => {
-                    return Err(lost.before_head(pool.target().base_url()));
+                    let base = pool.target().base_url();
+                    return Err(if link.is_answered_in_tls() && !base.is_https() {
+                        lost.in_tls(base)
+                    } else {
+                        lost.before_head(base)
+                    });
                 }
                 Outcome::Unprocessed(reason, cause) => {
                     if has_left_in_vain || !pool.target().reuse().resend {

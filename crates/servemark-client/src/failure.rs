@@ -76,6 +76,16 @@ impl Lost {
         }
     }
 
+    /// The answer to a request without TLS began as TLS does.
+    pub(crate) fn in_tls(self, base: &BaseUrl) -> ClientError {
+        let (Self::Malformed(cause)
+        | Self::Closed(cause)
+        | Self::Broken(cause)
+        | Self::Refused(_, cause)) = self;
+        let message = format!("{base} answered in TLS; ask it by https:// instead");
+        ClientError::new(ClientErrorKind::Tls, message).caused_by(cause).permanent_if(true)
+    }
+
     /// The request got no answer.
     pub(crate) fn before_head(self, base: &BaseUrl) -> ClientError {
         let (kind, message, cause) = match self {

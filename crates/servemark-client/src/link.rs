@@ -181,6 +181,11 @@ impl Link {
         self.wire.is_answered()
     }
 
+    /// Whether the server answered in TLS what was asked without.
+    pub(crate) fn is_answered_in_tls(&self) -> bool {
+        self.wire.is_tls()
+    }
+
     /// Whether other requests are sent over it at the same time.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))

@@ -55,10 +55,10 @@ impl Stream {
         }
     }
 
-    fn answer_read(&self) {
+    fn answer_read(&self, bytes: &[u8]) {
         match self {
-            Self::Plain(io) => io.answer_read(),
-            Self::Tls(io) => io.get_ref().0.answer_read(),
+            Self::Plain(io) => io.answer_read(bytes),
+            Self::Tls(io) => io.get_ref().0.answer_read(bytes),
         }
     }
 
@@ -117,9 +117,7 @@ impl AsyncRead for Stream {
             Self::Plain(io) => Pin::new(io).poll_read(cx, buffer),
             Self::Tls(io) => Pin::new(io).poll_read(cx, buffer),
         })?;
-        if buffer.filled().len() > before {
-            stream.answer_read();
-        }
+        stream.answer_read(&buffer.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }

@@ -12,12 +12,16 @@ pub struct RequestError {
     pub kind: ErrorKind,
     /// What happened, with an excerpt of the server's own words where there are any.
     pub message: String,
+    /// Whether waiting cannot mend it: the server's name has no address, its certificate or our key is
+    /// refused, or the scheme is wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_permanent: bool,
 }
 
 impl RequestError {
     /// A failure of `kind` with its story.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), is_permanent: false }
     }
 }
 

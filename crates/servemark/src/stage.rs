@@ -179,7 +179,7 @@ impl Stage<'_> {
             let outcome = runner.warm_up(transport, &sample, WarmupSpec::alike(1)).await.pop();
             let Some(Err(error)) = outcome else { break };
             let left = deadline.since(runner.now());
-            if left.is_zero() {
+            if left.is_zero() || error.is_permanent {
                 return Err(ExecuteError::FirstRequest(error));
             }
             self.context.tell(&News::NotReadyYet { error: &error });

@@ -148,6 +148,7 @@ fn server(
     python: Option<&str>,
 ) -> Result<(ServerSpec, Option<Launch>), CliError> {
     if let Some(spec) = args.simulator.spec(None) {
+        args.trust.refuse()?;
         return Ok((ServerSpec::Simulated(spec), None));
     }
     let at = |url: BaseUrl| args.trust.applied_to(args.connection.target(url)?).map(ServerSpec::At);

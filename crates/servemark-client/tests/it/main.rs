@@ -17,3 +17,4 @@ mod resending;
 mod stamps;
 mod support;
 mod timeouts;
+mod trust;
