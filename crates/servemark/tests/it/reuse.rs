@@ -63,7 +63,7 @@ fn an_unasked_408_and_a_closed_idle_connection_lose_no_request() {
 
 #[test]
 fn a_log_from_before_requests_went_once_more_is_read() {
-    let run = run(&plan("close-after:100s", 1));
+    let run = run(&plan("close-idle:100s", 1));
     let record = run.log.measured().next().unwrap();
     let text = serde_json::to_string(record).unwrap();
     assert!(!text.contains("resent"), "{text}");
