@@ -224,7 +224,10 @@ fn after_an_answer(fault: &str) -> (Response, Vec<u8>) {
 fn a_connection_that_said_it_stays_ends_after_its_answer() {
     for fault in ["close-after:0.05ms", "close-idle:1ms"] {
         let (response, rest) = after_an_answer(fault);
-        assert!(response.is_whole && !response.head.to_lowercase().contains("close"), "{response:?}");
+        assert!(
+            response.is_whole && !response.head.to_lowercase().contains("close"),
+            "{response:?}"
+        );
         assert!(rest.is_empty(), "{fault}: {rest:?}");
     }
 }

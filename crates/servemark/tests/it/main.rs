@@ -5,6 +5,7 @@
 mod aisbench_files;
 mod http2;
 mod pages;
+mod permanent;
 mod process;
 mod profiling;
 mod reuse;
