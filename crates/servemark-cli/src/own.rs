@@ -7,7 +7,7 @@ mod shards;
 mod simulator;
 mod worker;
 
-pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs};
+pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs, TrustArgs};
 pub(crate) use self::run::{
     AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict, usual_run_log,
 };

@@ -55,7 +55,8 @@ impl ServerControl {
     }
 
     /// Asks `route` until the answer is exactly 200, a second between two tries, and says how long
-    /// that took. At least one try is made.
+    /// that took. At least one try is made. A [permanent](ClientError::is_permanent) failure, which
+    /// no waiting mends, ends the wait at once.
     pub async fn wait_ready(
         &self,
         route: &str,
@@ -69,6 +70,7 @@ impl ServerControl {
             let now = clock.now();
             match outcome {
                 Ok(_) => return Ok(now.since(started)),
+                Err(error) if error.is_permanent() => return Err(error),
                 Err(error) if now >= deadline => return Err(self.not_ready(patience, error)),
                 Err(_) => {
                     let next = deadline.min(now + READY_PAUSE);

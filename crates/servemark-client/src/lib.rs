@@ -5,8 +5,8 @@
 //! [`Target`] and hands its decoder the answer with the arrival of every read. [`ServerControl`]
 //! makes the calls around a run, [`Fetch`] reads a file, [`Capacity`] says beforehand whether the machine can hold it.
 //!
-//! This crate knows no dialect, no schedule and no metric. It never retries, and it never shows a
-//! credential.
+//! This crate knows no dialect, no schedule and no metric. It never sends a request a
+//! second time that the server may have processed, and it never shows a credential.
 
 mod answer;
 mod base_url;
@@ -26,6 +26,7 @@ mod pool;
 mod precise;
 mod receive;
 mod request;
+mod reuse;
 mod stamp_io;
 mod status;
 mod stream;
@@ -42,6 +43,7 @@ pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
 pub use limits::{Capacity, open_files, raise_nofile};
 pub use opening::OpeningSpec;
+pub use reuse::ReuseSpec;
 pub use target::{Http1Stack, HttpVersion, NotPrecise, Target, TargetSpec};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};

@@ -12,6 +12,7 @@ use crate::base_url::BaseUrl;
 use crate::credentials::Credentials;
 use crate::error::ClientError;
 use crate::opening::OpeningSpec;
+use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 use crate::tls;
 
@@ -34,6 +35,9 @@ pub struct TargetSpec {
     /// How fast connections are opened ahead of a run.
     #[serde(default, skip_serializing_if = "OpeningSpec::is_default")]
     pub opening: OpeningSpec,
+    /// How connections are reused.
+    #[serde(default, skip_serializing_if = "ReuseSpec::is_default")]
+    pub reuse: ReuseSpec,
     /// Whether the kernel is asked when each request left: on Linux, over our own HTTP/1.1 in
     /// plain. It costs some microseconds of CPU for each.
     #[serde(default, skip_serializing_if = "is_off")]
@@ -58,6 +62,7 @@ impl TargetSpec {
             http1_stack: Http1Stack::default(),
             http2_connections: one(),
             opening: OpeningSpec::default(),
+            reuse: ReuseSpec::default(),
             send_stamps: false,
             timeouts: Timeouts::default(),
             ca_file: None,
@@ -162,6 +167,11 @@ impl Target {
         &self.shared.spec.base_url
     }
 
+    /// Whether it is asked over TLS and its certificate is taken for good, whoever signed it.
+    pub fn is_unverified(&self) -> bool {
+        self.shared.spec.trusts_anybody && self.shared.spec.base_url.is_https()
+    }
+
     /// How long each stage of a request may take.
     pub fn timeouts(&self) -> Timeouts {
         self.shared.spec.timeouts
@@ -185,6 +195,10 @@ impl Target {
 
     pub(crate) fn opening(&self) -> OpeningSpec {
         self.shared.spec.opening
+    }
+
+    pub(crate) fn reuse(&self) -> ReuseSpec {
+        self.shared.spec.reuse
     }
 
     pub(crate) fn send_stamps(&self) -> bool {

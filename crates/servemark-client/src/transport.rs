@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
-use servemark_core::{Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
+use servemark_core::{
+    Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Stamp, Transport,
+};
 
 use crate::answer::Answer;
 use crate::direct::Progress;
@@ -29,7 +31,8 @@ use crate::watch::Watch;
 /// a run over several runtimes gives each of them one of its own with
 /// [`for_shard`](Self::for_shard). Arrival stamps are exact on a current-thread runtime.
 ///
-/// Nothing is ever retried. Dropping the future of [`execute`](Transport::execute) at any point
+/// A request is sent a second time only if the server did not process the first sending, and its
+/// record says so ([`Resent`](servemark_core::Resent)). Dropping the future of [`execute`](Transport::execute) at any point
 /// closes its connection (on HTTP/2, resets its stream); the recorder keeps what was seen until
 /// then, the departure included.
 ///
@@ -72,6 +75,12 @@ impl<B: Backend> HttpTransport<B> {
     pub fn with_precise_send(self) -> Result<Self, ClientError> {
         let precise = PreciseSender::start(self.pool.target(), self.pool.clock())?;
         Ok(Self { pool: self.pool.with_precise(precise), ..self })
+    }
+
+    /// When connections ceased to be reused because the server closes them after whole answers that
+    /// announce keep-alive, if it does. All [shards](Self::for_shard) share it.
+    pub fn reuse_ended(&self) -> Option<Stamp> {
+        self.pool.reuse().ended()
     }
 
     /// Opens connections ahead of the first request, as fast as the target's

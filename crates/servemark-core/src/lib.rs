@@ -42,7 +42,9 @@ pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
 pub use progress::{NoProgress, Progress, Task};
-pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord, SocketFacts};
+pub use record::{
+    Connection, Finish, Phase, Planned, RequestKey, RequestRecord, Resent, SocketFacts, Unprocessed,
+};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, PieceCounts, PieceCountsIter,

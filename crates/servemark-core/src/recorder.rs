@@ -7,7 +7,7 @@ use self::batch::Batch;
 pub use self::stamped::Stamped;
 use crate::{
     Arrival, ArrivalClock, Connection, DeltaLog, Finish, Phase, Planned, RequestError,
-    RequestRecord, Sample, SocketFacts, Stamp,
+    RequestRecord, Resent, Sample, SocketFacts, Stamp, Unprocessed,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -72,6 +72,7 @@ impl Recorder {
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,
+                resent: None,
                 socket: None,
                 status: None,
                 usage: None,
@@ -128,6 +129,15 @@ impl Recorder {
     pub fn sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
         self.reading.ended = at;
+    }
+
+    /// The server did not process the request, which is sent once more on a new connection. Forgets
+    /// the first sending but for when it left.
+    pub fn resent(&mut self, reason: Unprocessed) {
+        self.record.resent = Some(Resent::new(reason, self.record.sent.take()));
+        self.record.connection = None;
+        self.record.left = None;
+        self.reading.ended = self.record.scheduled;
     }
 
     /// The kernel handed its last byte to the device.
@@ -269,6 +279,38 @@ mod tests {
         assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
         assert_eq!((record.reads, record.received_bytes, record.end_lag_us), (3, 12, 5));
         assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
+    }
+
+    #[test]
+    fn a_request_that_is_sent_again_has_the_stamps_of_its_second_sending() {
+        let mut recorder = recorder();
+        recorder.granted(at(10));
+        recorder.connected(Connection::Reused);
+        recorder.sent(at(11));
+        recorder.resent(Unprocessed::Closed);
+        recorder.connected(Connection::New { connect_ns: 5, tls_ns: None });
+        recorder.sent(at(20));
+        recorder.body(at(23), 5);
+        let record = recorder.finish(Ok(Finish::default()), at(99));
+        let resent = Resent::new(Unprocessed::Closed, Some(at(11)));
+        assert_eq!(
+            (record.resent, record.sent, record.ended),
+            (Some(resent), Some(at(20)), at(23))
+        );
+        assert_eq!((record.scheduled, record.granted), (at(10), Some(at(10))));
+        assert_eq!(record.connection, Some(Connection::New { connect_ns: 5, tls_ns: None }));
+    }
+
+    #[test]
+    fn a_second_sending_that_gets_no_connection_was_not_sent() {
+        let mut recorder = recorder();
+        recorder.connected(Connection::Reused);
+        recorder.sent(at(11));
+        recorder.resent(Unprocessed::Closed);
+        let error = RequestError::new(ErrorKind::Connect, "refused");
+        let record = recorder.finish(Err(error), at(99));
+        assert_eq!((record.sent, record.connection), (None, None));
+        assert_eq!(record.resent.unwrap().first_sent, Some(at(11)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod little;
 mod machine;
 mod network;
 mod reading;
+mod resending;
 mod sending;
 mod tally;
 mod unchecked;
@@ -24,6 +25,7 @@ pub use self::little::LittlesLaw;
 pub use self::machine::{Machine, ShardLoad};
 pub use self::network::Network;
 pub use self::reading::{Reading, Shared, Yardstick};
+pub use self::resending::Resending;
 pub use self::sending::{Gate, Sending};
 pub use self::tally::Spread;
 pub use self::verdict::{Finding, Verdict};
@@ -58,6 +60,9 @@ pub struct Audit {
     pub sending: Sending,
     /// What the kernel knew of the connections; nothing where there were none.
     pub network: Network,
+    /// Requests that the server did not process.
+    #[serde(skip_serializing_if = "Resending::is_empty")]
+    pub resending: Resending,
     /// How busy the client was; absent of a run that was killed.
     pub machine: Option<Machine>,
     /// Whether the run's means tell one story; absent of a run that is too short to say.
@@ -75,6 +80,7 @@ impl Audit {
             reading: Reading::of(log.measured()),
             sending: Sending::of(log),
             network: Network::of(log.measured()),
+            resending: Resending::of(log),
             machine: Machine::of(log),
             littles_law: LittlesLaw::of(log),
         };

@@ -48,8 +48,8 @@ mod waits;
 mod workload;
 
 pub use audit::{
-    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
-    Spread, Verdict, Yardstick,
+    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Resending, Sending, ShardLoad,
+    Shared, Spread, Verdict, Yardstick,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{

@@ -157,6 +157,10 @@ pub struct RequestCounts {
     /// are no requests of their own.
     #[serde(skip_serializing_if = "is_zero")]
     pub retried: usize,
+    /// Requests that were sent once more on a new connection because the server had not processed
+    /// them. They count once, with how the second sending ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resent: usize,
 }
 
 impl RequestCounts {
@@ -167,6 +171,7 @@ impl RequestCounts {
             completed,
             failed: log.measured().count() - completed,
             retried: log.retried().count(),
+            resent: log.measured().filter(|record| record.resent.is_some()).count(),
         }
     }
 

@@ -28,6 +28,7 @@ pub(crate) async fn ask(
     footer.ended = measured.ended;
     footer.server_counters = measured.counters;
     footer.interrupted = context.stop.signal().is(Stop::Drain) || measured.lost_shards > 0;
+    footer.reuse_ended = measured.reuse_ended;
     footer.client = Some(measured.cost);
     footer.truth = load.by_turn(server.take_truth());
     let info = server.info(plan, context).await;

@@ -34,6 +34,13 @@ pub enum News<'a> {
         /// Where it listens.
         url: &'a str,
     },
+    /// The server's TLS certificate will not be checked.
+    Unverified {
+        /// Whose.
+        url: &'a str,
+    },
+    /// The server closes connections after answers that announce keep-alive, so they are not reused.
+    ReuseEnded,
     /// The server is asked until it is ready.
     WaitingForServer {
         /// What is asked.

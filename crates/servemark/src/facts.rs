@@ -22,6 +22,7 @@ pub(crate) fn header(
     facts.tokenless = facts.generates() && !plan.wire.generates();
     facts.target = server.url();
     facts.simulated = server.is_simulated();
+    facts.unverified = server.target.is_unverified();
     Header::new(clock_started_unix_ns, facts, plan.to_json())
 }
 

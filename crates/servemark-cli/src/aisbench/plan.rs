@@ -232,6 +232,7 @@ impl Whole<'_> {
 
     fn server(&self, model: &Model) -> Result<ServerSpec, CliError> {
         if let Some(simulator) = self.args.simulator.spec(model.name.as_deref()) {
+            self.args.trust.refuse()?;
             return Ok(ServerSpec::Simulated(simulator));
         }
         let bad = |error: servemark_client::ClientError| {
@@ -246,7 +247,8 @@ impl Whole<'_> {
             }
             None => BaseUrl::at_host(&model.host, model.port).map_err(bad)?,
         };
-        Ok(ServerSpec::At(self.args.connection.target(base_url)?))
+        let target = self.args.connection.target(base_url)?;
+        Ok(ServerSpec::At(self.args.trust.applied_to(target)?))
     }
 
     /// Routes that name no model need not be asked for one.

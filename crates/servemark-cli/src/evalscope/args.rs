@@ -26,7 +26,7 @@ pub(super) use self::sampling::SamplingArgs;
 pub(super) use self::sla::SlaArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
-use crate::own::{AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, ThreadArgs};
+use crate::own::{AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, ThreadArgs, TrustArgs};
 
 /// Benchmark a running server: evalscope perf's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -66,6 +66,8 @@ pub(super) struct EvalscopeArgs {
     pub(super) threads: ThreadArgs,
     #[command(flatten)]
     pub(super) protocol: ProtocolArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

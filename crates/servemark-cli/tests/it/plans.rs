@@ -521,6 +521,20 @@ fn the_kernel_is_asked_when_requests_left() {
 }
 
 #[test]
+fn how_connections_are_reused_and_certificates_checked() {
+    assert_eq!(
+        differences("--no-keep-alive"),
+        ".server.at.reuse.keep_alive = false\n.server.at.reuse.resend = true"
+    );
+    assert_eq!(
+        differences("--no-resend"),
+        ".server.at.reuse.keep_alive = true\n.server.at.reuse.resend = false"
+    );
+    let insecure = differences("--base-url https://h --insecure");
+    assert!(insecure.contains(".server.at.trusts_anybody = true"), "{insecure}");
+}
+
+#[test]
 fn each_request_at_its_instant() {
     let plan = |line: &str| parsed(line).plan.load;
     assert!(plan("--precise-send --request-rate 500").precise_send);

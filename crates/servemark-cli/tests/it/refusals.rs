@@ -181,6 +181,13 @@ fn flags_of_ours_without_effect() {
         "--base-url HTTPS://h --send-stamps",
         "--send-stamps has no effect over TLS, where nobody knows which bytes are a request's",
     );
+    refuses(
+        "--http2 --no-keep-alive",
+        "--no-keep-alive has no effect with --http2, whose requests share a connection",
+    );
+    refuses("--simulate --no-resend", "--no-resend has no effect with --simulate");
+    refuses("--insecure", "--insecure has no effect without an https:// address");
+    refuses("--simulate --insecure", "--insecure has no effect with --simulate");
     refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");
     refuses(
         "--include-usage",

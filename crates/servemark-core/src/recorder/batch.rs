@@ -67,6 +67,7 @@ impl Batch {
         let mut first = records.next().unwrap_or_else(|| whole.clone());
         first.received_bytes += rest;
         (first.connection, first.socket) = (whole.connection, whole.socket);
+        first.resent = whole.resent;
         (first, records.collect())
     }
 }

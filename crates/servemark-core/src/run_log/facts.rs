@@ -125,6 +125,9 @@ pub struct RunFacts {
     pub tokenless: bool,
     /// The server's address, without credentials.
     pub target: String,
+    /// Whether the server's TLS certificate was not checked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unverified: bool,
     /// The model's name, as the server is told it.
     pub model: String,
     /// The model's own name, where the server is told another.
@@ -194,6 +197,10 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
+    /// When the client stopped reusing connections, if it did: the server had closed several in a row
+    /// after whole answers that announced keep-alive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse_ended: Option<Stamp>,
     /// How the engine ended, if it did before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_ended: Option<String>,

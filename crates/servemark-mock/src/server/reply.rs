@@ -1,5 +1,7 @@
 //! From a request to what is sent in reply.
 
+use std::time::Duration;
+
 use super::route::Route;
 use super::site::Site;
 use crate::answer::{
@@ -12,8 +14,9 @@ use crate::truth::{OpenTruth, TruthLog, write_truth};
 /// What is sent in reply.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Bytes over time, with their truth.
-    Answer(Answer, OpenTruth),
+    /// Bytes over time, with their truth, and how long after them the connection ends where that is a
+    /// fault.
+    Answer(Answer, OpenTruth, Option<Duration>),
     /// Bytes at once.
     Now(Vec<u8>, End),
     /// The truth log.
@@ -79,11 +82,11 @@ impl Site {
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
         let begins = self.seat(reception.at, schedule.lasts(author.length()));
-        let schedule = schedule.beginning(begins);
+        let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
         let answer = self.compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces(), author.prompts());
-        Reply::Answer(answer, truth)
+        Reply::Answer(answer, truth, close_after)
     }
 
     fn compose(

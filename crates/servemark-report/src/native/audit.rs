@@ -18,6 +18,10 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
     if !audit.inapplicable.is_empty() {
         paragraph(table, "does not apply", &audit.inapplicable.join("; "));
     }
+    let mut label = "connections";
+    for note in audit.resending.notes() {
+        paragraph(table, std::mem::take(&mut label), &note);
+    }
     reading(table, &audit.reading);
     sending(table, &audit.sending);
     network(table, &audit.network);

@@ -76,6 +76,9 @@ fn run(table: &mut Table, report: &Report<'_>) {
     if facts.simulated {
         table.row("", "the bundled simulator: scripted latencies, not those of a server");
     }
+    if facts.unverified {
+        table.row("", "its TLS certificate was NOT CHECKED (--insecure): anyone may have answered");
+    }
     table.row("backend", backend(facts));
     table.row("model", &facts.model);
     if !facts.tokenizer.is_empty() {
@@ -120,6 +123,9 @@ fn outcome(table: &mut Table, metrics: &Metrics, verdict: Verdict) {
     }
     if requests.retried > 0 {
         table.row("tries made again", requests.retried);
+    }
+    if requests.resent > 0 {
+        table.row("sent once more", requests.resent);
     }
     metrics.failures.iter().for_each(|group| failure(table, group));
     table.row("client audit", verdict);

@@ -46,6 +46,15 @@ impl fmt::Display for News<'_> {
             Self::Simulating { url } => {
                 write!(f, "The target is the bundled simulator at {url}, not a real server.")
             }
+            Self::Unverified { url } => write!(
+                f,
+                "WARNING: the TLS certificate of {url} is NOT CHECKED (--insecure). Whoever answers \
+                 gets the API key and may send anything."
+            ),
+            Self::ReuseEnded => f.write_str(
+                "Note: the server closes connections after each answer although it announces \
+                 keep-alive; connections are not reused.",
+            ),
             Self::WaitingForServer { url, patience } => {
                 let seconds = patience.as_secs_f64();
                 write!(f, "Waiting up to {seconds}s for {url} to become ready...")

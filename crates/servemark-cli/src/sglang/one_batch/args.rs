@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_datasets::BadLine;
 
 use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs};
+use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs, TrustArgs};
 use crate::python;
 use crate::sglang::args::parse_bad_line;
 
@@ -169,6 +169,8 @@ pub(super) struct OneBatchArgs {
     pub(super) simulator: SimulatorArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
 }
