@@ -75,6 +75,7 @@ impl Recorder {
                 socket: None,
                 status: None,
                 usage: None,
+                odd_count: None,
                 cache_storage: None,
                 server_times: None,
                 text: String::new(),
