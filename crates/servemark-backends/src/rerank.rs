@@ -11,7 +11,7 @@ use servemark_sse::Event;
 use crate::items::{expect, items, no_stream};
 use crate::payload::{Payload, cannot_say};
 use crate::wire::{Frame, believable, parse};
-use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
+use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
 
 /// The knobs of `/v1/rerank`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -73,6 +73,10 @@ impl Backend for RerankBackend {
             expected: best.map_or(documents, |best| best.min(documents)),
             is_read: false,
         }
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Document
     }
 }
 

@@ -1,18 +1,20 @@
-//! Reads the body of a 200: as a stream of events or as one document, whichever it is.
+//! Reads the body of a 200: as a stream of events, as a stream of lines or as one document,
+//! whichever it is.
 //!
 //! It is handed bytes with their stamp and does no I/O. What the data means is the decoder's
 //! business; here it is only cut into what a decoder reads.
 
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use servemark_backends::{Decoder, Flow};
-use servemark_core::{Arrival, ErrorKind, Recorder, RequestError};
-use servemark_sse::{FeedError, Parser, Unfinished};
+use servemark_backends::{Decoder, Flow, Framing};
+use servemark_core::{Arrival, ErrorKind, Recorder, RequestError, Sink};
+use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
 
 /// The body of one answer.
 #[derive(Debug)]
 pub(crate) struct Answer<D> {
     decoder: D,
+    framing: Framing,
     shape: Shape,
     last: Arrival,
     is_empty: bool,
@@ -21,7 +23,10 @@ pub(crate) struct Answer<D> {
 #[derive(Debug)]
 enum Shape {
     Stream(Parser),
+    Lines(LineParser),
     Document(Vec<u8>),
+    /// Lines, as the head says; the first byte may say otherwise.
+    Announced,
     /// The head does not say; the first byte will.
     Unknown,
 }
@@ -33,9 +38,10 @@ enum Stopped {
 }
 
 impl<D: Decoder> Answer<D> {
-    /// An answer of which nothing is known yet, to be read by `decoder`.
-    pub(crate) fn new(decoder: D) -> Self {
-        Self { decoder, shape: Shape::Unknown, last: Arrival::default(), is_empty: true }
+    /// An answer of which nothing is known yet, to be read by `decoder`, whose dialect is framed so.
+    pub(crate) fn new(decoder: D, framing: Framing) -> Self {
+        let (shape, last) = (Shape::Unknown, Arrival::default());
+        Self { decoder, framing, shape, last, is_empty: true }
     }
 
     /// Its head is `headers`.
@@ -44,7 +50,7 @@ impl<D: Decoder> Answer<D> {
             let message = "the server compressed its answer, which nobody asked for";
             return Err(RequestError::new(ErrorKind::Decode, message));
         }
-        self.shape = Shape::of(headers);
+        self.shape = Shape::of(headers, self.framing);
         Ok(())
     }
 
@@ -58,11 +64,12 @@ impl<D: Decoder> Answer<D> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
         self.is_empty = false;
         self.last = at;
-        self.shape.settle(*first);
+        self.shape.settle(*first, self.framing);
         match &mut self.shape {
             Shape::Stream(parser) => feed(parser, bytes, &mut self.decoder, at, recorder),
+            Shape::Lines(lines) => feed_lines(lines, bytes, &mut self.decoder, at, recorder),
             Shape::Document(document) => hold(document, bytes),
-            Shape::Unknown => Ok(Flow::Continue),
+            Shape::Announced | Shape::Unknown => Ok(Flow::Continue),
         }
     }
 
@@ -82,35 +89,53 @@ impl<D: Decoder> Answer<D> {
                     last_event(unfinished, &mut self.decoder, out)?;
                 }
             }
+            Shape::Lines(lines) if flow == Flow::Continue => {
+                if let Some(line) = lines.finish() {
+                    let read = self.decoder.event(Event::from_data(line), out);
+                    read.map_err(|error| cut(error, "the stream ended in the middle of a line"))?;
+                }
+            }
             Shape::Document(document) => self.decoder.document(document, out)?,
-            Shape::Stream(_) | Shape::Unknown => {}
+            Shape::Stream(_) | Shape::Lines(_) | Shape::Announced | Shape::Unknown => {}
         }
         self.decoder.end()
     }
 }
 
 impl Shape {
-    fn of(headers: &HeaderMap) -> Self {
+    /// What the content type says. A dialect of lines is one under the type of a document too: its
+    /// document is a stream of one line.
+    fn of(headers: &HeaderMap, framing: Framing) -> Self {
         let content_type = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
         let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii();
-        if essence.eq_ignore_ascii_case(b"text/event-stream") {
+        let is = |name: &&str| essence.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+        if is(&"text/event-stream") {
             Self::Stream(Parser::with_limit(LIMIT))
-        } else if essence.eq_ignore_ascii_case(b"application/json") {
+        } else if LINES.iter().any(is) {
+            Self::Announced
+        } else if is(&"application/json") && framing != Framing::Lines {
             Self::Document(Vec::new())
         } else {
             Self::Unknown
         }
     }
 
-    /// Some servers stream without saying so; no event begins like a JSON document.
-    fn settle(&mut self, first: u8) {
-        if matches!(self, Self::Unknown) {
-            *self = match first {
-                b'{' | b'[' => Self::Document(Vec::new()),
-                _ => Self::Stream(Parser::with_limit(LIMIT)),
-            };
+    /// Some servers stream without saying so, or say lines and send events. No event begins like a
+    /// JSON document.
+    fn settle(&mut self, first: u8, framing: Framing) {
+        if !matches!(self, Self::Announced | Self::Unknown) {
+            return;
         }
+        let is_of_lines = matches!(self, Self::Announced) || framing == Framing::Lines;
+        *self = match (framing, first) {
+            // A comment, or one of the fields that an event has.
+            (_, b':' | b'd' | b'e' | b'i' | b'r') if is_of_lines => {
+                Self::Stream(Parser::with_limit(LIMIT))
+            }
+            _ if is_of_lines => Self::Lines(LineParser::with_limit(LIMIT)),
+            (Framing::Document, _) | (_, b'{' | b'[') => Self::Document(Vec::new()),
+            _ => Self::Stream(Parser::with_limit(LIMIT)),
+        };
     }
 }
 
@@ -122,11 +147,34 @@ fn feed<D: Decoder>(
     recorder: &mut Recorder,
 ) -> Result<Flow, RequestError> {
     let mut out = recorder.at(at);
-    let fed = parser.feed(bytes, |event| match decoder.event(event, &mut out) {
+    outcome(parser.feed(bytes, |event| handle(event, decoder, &mut out)))
+}
+
+/// A line is to the decoder what the data of an event is.
+fn feed_lines<D: Decoder>(
+    lines: &mut LineParser,
+    bytes: &[u8],
+    decoder: &mut D,
+    at: Arrival,
+    recorder: &mut Recorder,
+) -> Result<Flow, RequestError> {
+    let mut out = recorder.at(at);
+    outcome(lines.feed(bytes, |line| handle(Event::from_data(line), decoder, &mut out)))
+}
+
+fn handle<D: Decoder>(
+    event: Event<'_>,
+    decoder: &mut D,
+    out: &mut dyn Sink,
+) -> Result<(), Stopped> {
+    match decoder.event(event, out) {
         Ok(Flow::Continue) => Ok(()),
         Ok(Flow::Done) => Err(Stopped::Done),
         Err(error) => Err(Stopped::Failed(error)),
-    });
+    }
+}
+
+fn outcome(fed: Result<(), FeedError<Stopped>>) -> Result<Flow, RequestError> {
     match fed {
         Ok(()) => Ok(Flow::Continue),
         Err(FeedError::Event(Stopped::Done)) => Ok(Flow::Done),
@@ -140,16 +188,23 @@ fn feed<D: Decoder>(
 fn last_event<D: Decoder>(
     unfinished: Unfinished<'_>,
     decoder: &mut D,
-    out: &mut dyn servemark_core::Sink,
+    out: &mut dyn Sink,
 ) -> Result<(), RequestError> {
     let Some(event) = unfinished.event() else { return Ok(()) };
-    decoder.event(event, out).map(|_| ()).map_err(|error| match error.kind {
-        ErrorKind::Decode if !unfinished.open_line().is_empty() => {
-            let message = "the stream ended in the middle of an event";
-            RequestError::new(ErrorKind::Truncated, message)
+    decoder.event(event, out).map(drop).map_err(|error| {
+        if unfinished.open_line().is_empty() {
+            return error;
         }
-        _ => error,
+        cut(error, "the stream ended in the middle of an event")
     })
+}
+
+/// What cannot be decoded at the end of a stream was cut there.
+fn cut(error: RequestError, message: &str) -> RequestError {
+    match error.kind {
+        ErrorKind::Decode => RequestError::new(ErrorKind::Truncated, message),
+        _ => error,
+    }
 }
 
 fn hold(document: &mut Vec<u8>, bytes: &[u8]) -> Result<Flow, RequestError> {
@@ -164,6 +219,16 @@ fn too_long(limit: usize) -> RequestError {
     let message = format!("an answer longer than {} MiB in one piece", limit >> 20);
     RequestError::new(ErrorKind::Decode, message)
 }
+
+/// The content types under which servers send lines of JSON.
+const LINES: [&str; 6] = [
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-lines",
+    "application/jsonlines",
+];
 
 /// A batch of embeddings is tens of megabytes; what is longer is not an answer.
 const LIMIT: usize = 256 << 20;

@@ -92,7 +92,8 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let answer = Box::new(Answer::new(self.backend.decoder(sample)));
+        let answer = Answer::new(self.backend.decoder(sample), self.backend.framing());
+        let answer = Box::new(answer);
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 

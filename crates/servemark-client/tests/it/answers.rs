@@ -1,9 +1,13 @@
 //! What becomes of each sort of answer.
 
+use std::sync::Arc;
+
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_core::{ErrorKind, RequestRecord, Sample};
 
 use crate::support::{
-    LAST_CHUNK, RawServer, STREAM, ask, ask_for, chunk, document, error, stream, transport,
+    Echo, LAST_CHUNK, RawServer, STREAM, ask, ask_for, chunk, document, error, over, stream,
+    transport,
 };
 
 async fn answer(bytes: impl Into<Vec<u8>>) -> RequestRecord {
@@ -27,6 +31,88 @@ async fn a_stream() {
 async fn a_document() {
     let record = answer(document("200 OK", "application/json; charset=utf-8", "[1, 2]")).await;
     assert_eq!((record.is_success(), record.text.as_str()), (true, "[1, 2]"));
+}
+
+/// A server that sends each line when the one before it was read.
+async fn lines_one_by_one(content_type: &'static str) -> RequestRecord {
+    let echo = Echo::default();
+    let seen = Arc::clone(&echo.seen);
+    let server = RawServer::start(move |mut peer| {
+        let seen = Arc::clone(&seen);
+        async move {
+            peer.request().await;
+            peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {content_type}\r\n\r\n")).await;
+            for line in ["{\"a\":1}\n", "{\"b\"", ":2}\r\n{\"c\":3}\n", "{\"d\":4}"] {
+                peer.send(line).await;
+                if line.contains('\n') {
+                    seen.notified().await;
+                }
+            }
+        }
+    })
+    .await;
+    ask(&over(&server.spec(), echo)).await
+}
+
+#[tokio::test]
+async fn lines_are_stamped_per_read_as_events_are() {
+    for content_type in [
+        "application/x-ndjson",
+        "application/jsonl",
+        "Application/JSON-Lines; charset=utf-8",
+        "application/x-ndjson; charset=utf-8",
+    ] {
+        let record = lines_one_by_one(content_type).await;
+        assert!(record.is_success() && !record.is_document, "{content_type}: {record:?}");
+        assert_eq!(record.text, r#"{"a":1}{"b":2}{"c":3}{"d":4}"#, "{content_type}");
+        let at: Vec<_> = record.deltas.rows().map(|row| row.at).collect();
+        assert!(at[0] < at[1] && at[1] == at[2] && at[2] <= at[3], "{content_type}: {at:?}");
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_announced_as_lines_are_events() {
+    let body = "data: a\n\ndata: b\n\ndata: [DONE]\n\n";
+    let record = answer(document("200 OK", "application/x-ndjson", body)).await;
+    assert_eq!((record.is_success(), record.deltas.len()), (true, 2));
+    assert_eq!((record.text.as_str(), record.is_document), ("ab", false));
+}
+
+#[tokio::test]
+async fn a_stream_of_lines_that_ends_within_one() {
+    let record = answer(document("200 OK", "application/x-ndjson", "{}\n?")).await;
+    failed(&record, ErrorKind::Truncated, "the stream ended in the middle of a line");
+    assert_eq!(record.text, "{}");
+}
+
+/// The dialect of lines with a server's content type.
+async fn ollama(content_type: &str, body: &str) -> RequestRecord {
+    let server = RawServer::answering_once(document("200 OK", content_type, body)).await;
+    let spec = BackendSpec::new(BackendName::OllamaChat, CommonSpec::new("m"));
+    ask(&over(&server.spec(), spec.build())).await
+}
+
+#[tokio::test]
+async fn a_dialect_of_lines_is_read_under_any_content_type() {
+    let lines = [
+        r#"{"message":{"content":"a"},"done":false}"#,
+        r#"{"message":{"content":"b"},"done":false}"#,
+        r#"{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":2}"#,
+    ];
+    let events: String = lines.iter().map(|line| format!("data: {line}\n\n")).collect();
+    for (content_type, body) in [
+        ("application/x-ndjson", lines.join("\n")),
+        ("application/json", lines.join("\n")),
+        ("text/plain", lines.join("\n")),
+        ("text/event-stream", events.clone()),
+        ("application/x-ndjson", events.clone()),
+        ("text/plain", events),
+    ] {
+        let record = ollama(content_type, &body).await;
+        assert!(record.is_success() && !record.is_document, "{content_type}: {record:?}");
+        assert_eq!((record.text.as_str(), record.deltas.len()), ("ab", 2), "{content_type}");
+        assert_eq!(record.usage.and_then(|usage| usage.completion_tokens), Some(2));
+    }
 }
 
 #[tokio::test]
