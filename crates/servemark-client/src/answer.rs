@@ -4,11 +4,15 @@
 //! It is handed bytes with their stamp and does no I/O. What the data means is the decoder's
 //! business; here it is only cut into what a decoder reads.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use servemark_backends::{Decoder, Flow, Framing};
 use servemark_core::{Arrival, ErrorKind, Recorder, RequestError, Sink};
 use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
+
+use crate::holding::{AnswerBudget, Holding};
 
 /// The body of one answer.
 #[derive(Debug)]
@@ -16,6 +20,7 @@ pub(crate) struct Answer<D> {
     decoder: D,
     framing: Framing,
     shape: Shape,
+    holding: Holding,
     last: Arrival,
     is_empty: bool,
 }
@@ -31,17 +36,25 @@ enum Shape {
     Unknown,
 }
 
-/// Why the parser was stopped within a read.
+/// Why reading stopped.
 enum Stopped {
+    Failed(RequestError),
+    /// A line or an event is longer than an answer may be.
+    TooLong,
+}
+
+/// Why a parser was stopped within a read.
+enum Handled {
     Done,
     Failed(RequestError),
 }
 
 impl<D: Decoder> Answer<D> {
     /// An answer of which nothing is known yet, to be read by `decoder`, whose dialect is framed so.
-    pub(crate) fn new(decoder: D, framing: Framing) -> Self {
-        let (shape, last) = (Shape::Unknown, Arrival::default());
-        Self { decoder, framing, shape, last, is_empty: true }
+    /// What it holds counts in `budget`.
+    pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
+        let (holding, last) = (Holding::new(budget), Arrival::default());
+        Self { decoder, framing, shape: Shape::Unknown, holding, last, is_empty: true }
     }
 
     /// Its head is `headers`.
@@ -50,8 +63,12 @@ impl<D: Decoder> Answer<D> {
             let message = "the server compressed its answer, which nobody asked for";
             return Err(RequestError::new(ErrorKind::Decode, message));
         }
-        self.shape = Shape::of(headers, self.framing);
-        Ok(())
+        self.holding.open();
+        self.shape = Shape::of(headers, self.framing, self.holding.budget().each());
+        match self.shape {
+            Shape::Document(_) => self.check_length(headers),
+            _ => Ok(()),
+        }
     }
 
     /// Reads what arrived at `at`. All events completed by it share that stamp.
@@ -64,13 +81,33 @@ impl<D: Decoder> Answer<D> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
         self.is_empty = false;
         self.last = at;
-        self.shape.settle(*first, self.framing);
-        match &mut self.shape {
+        self.shape.settle(*first, self.framing, self.holding.budget().each());
+        let fed = match &mut self.shape {
             Shape::Stream(parser) => feed(parser, bytes, &mut self.decoder, at, recorder),
             Shape::Lines(lines) => feed_lines(lines, bytes, &mut self.decoder, at, recorder),
-            Shape::Document(document) => hold(document, bytes),
+            Shape::Document(document) => {
+                document.extend_from_slice(bytes);
+                Ok(Flow::Continue)
+            }
             Shape::Announced | Shape::Unknown => Ok(Flow::Continue),
+        };
+        let flow = fed.map_err(|stopped| match stopped {
+            Stopped::Failed(error) => error,
+            Stopped::TooLong => self.holding.budget().too_large(),
+        })?;
+        self.holding.hold(self.shape.held_bytes() + recorder.output_bytes())?;
+        Ok(flow)
+    }
+
+    /// A document that says that it is too long is not read.
+    fn check_length(&self, headers: &HeaderMap) -> Result<(), RequestError> {
+        let length =
+            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let budget = self.holding.budget();
+        if length.is_some_and(|length: usize| length > budget.each()) {
+            return Err(budget.too_large());
         }
+        Ok(())
     }
 
     /// The body is over, or its end mark was read.
@@ -105,12 +142,12 @@ impl<D: Decoder> Answer<D> {
 impl Shape {
     /// What the content type says. A dialect of lines is one under the type of a document too: its
     /// document is a stream of one line.
-    fn of(headers: &HeaderMap, framing: Framing) -> Self {
+    fn of(headers: &HeaderMap, framing: Framing, limit: usize) -> Self {
         let content_type = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
         let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
         let is = |name: &&str| essence.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
         if is(&"text/event-stream") {
-            Self::Stream(Parser::with_limit(LIMIT))
+            Self::Stream(Parser::with_limit(limit))
         } else if LINES.iter().any(is) {
             Self::Announced
         } else if is(&"application/json") && framing != Framing::Lines {
@@ -122,7 +159,7 @@ impl Shape {
 
     /// Some servers stream without saying so, or say lines and send events. No event begins like a
     /// JSON document.
-    fn settle(&mut self, first: u8, framing: Framing) {
+    fn settle(&mut self, first: u8, framing: Framing, limit: usize) {
         if !matches!(self, Self::Announced | Self::Unknown) {
             return;
         }
@@ -130,12 +167,22 @@ impl Shape {
         *self = match (framing, first) {
             // A comment, or one of the fields that an event has.
             (_, b':' | b'd' | b'e' | b'i' | b'r') if is_of_lines => {
-                Self::Stream(Parser::with_limit(LIMIT))
+                Self::Stream(Parser::with_limit(limit))
             }
-            _ if is_of_lines => Self::Lines(LineParser::with_limit(LIMIT)),
+            _ if is_of_lines => Self::Lines(LineParser::with_limit(limit)),
             (Framing::Document, _) | (_, b'{' | b'[') => Self::Document(Vec::new()),
-            _ => Self::Stream(Parser::with_limit(LIMIT)),
+            _ => Self::Stream(Parser::with_limit(limit)),
         };
+    }
+
+    /// How many bytes are held of what is not complete.
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Stream(parser) => parser.held_bytes(),
+            Self::Lines(lines) => lines.held_bytes(),
+            Self::Document(document) => document.len(),
+            Self::Announced | Self::Unknown => 0,
+        }
     }
 }
 
@@ -145,7 +192,7 @@ fn feed<D: Decoder>(
     decoder: &mut D,
     at: Arrival,
     recorder: &mut Recorder,
-) -> Result<Flow, RequestError> {
+) -> Result<Flow, Stopped> {
     let mut out = recorder.at(at);
     outcome(parser.feed(bytes, |event| handle(event, decoder, &mut out)))
 }
@@ -157,7 +204,7 @@ fn feed_lines<D: Decoder>(
     decoder: &mut D,
     at: Arrival,
     recorder: &mut Recorder,
-) -> Result<Flow, RequestError> {
+) -> Result<Flow, Stopped> {
     let mut out = recorder.at(at);
     outcome(lines.feed(bytes, |line| handle(Event::from_data(line), decoder, &mut out)))
 }
@@ -166,20 +213,20 @@ fn handle<D: Decoder>(
     event: Event<'_>,
     decoder: &mut D,
     out: &mut dyn Sink,
-) -> Result<(), Stopped> {
+) -> Result<(), Handled> {
     match decoder.event(event, out) {
         Ok(Flow::Continue) => Ok(()),
-        Ok(Flow::Done) => Err(Stopped::Done),
-        Err(error) => Err(Stopped::Failed(error)),
+        Ok(Flow::Done) => Err(Handled::Done),
+        Err(error) => Err(Handled::Failed(error)),
     }
 }
 
-fn outcome(fed: Result<(), FeedError<Stopped>>) -> Result<Flow, RequestError> {
+fn outcome(fed: Result<(), FeedError<Handled>>) -> Result<Flow, Stopped> {
     match fed {
         Ok(()) => Ok(Flow::Continue),
-        Err(FeedError::Event(Stopped::Done)) => Ok(Flow::Done),
-        Err(FeedError::Event(Stopped::Failed(error))) => Err(error),
-        Err(FeedError::TooLong { limit }) => Err(too_long(limit)),
+        Err(FeedError::Event(Handled::Done)) => Ok(Flow::Done),
+        Err(FeedError::Event(Handled::Failed(error))) => Err(Stopped::Failed(error)),
+        Err(FeedError::TooLong { .. }) => Err(Stopped::TooLong),
     }
 }
 
@@ -207,19 +254,6 @@ fn cut(error: RequestError, message: &str) -> RequestError {
     }
 }
 
-fn hold(document: &mut Vec<u8>, bytes: &[u8]) -> Result<Flow, RequestError> {
-    if document.len() + bytes.len() > LIMIT {
-        return Err(too_long(LIMIT));
-    }
-    document.extend_from_slice(bytes);
-    Ok(Flow::Continue)
-}
-
-fn too_long(limit: usize) -> RequestError {
-    let message = format!("an answer longer than {} MiB in one piece", limit >> 20);
-    RequestError::new(ErrorKind::Decode, message)
-}
-
 /// The content types under which servers send lines of JSON.
 const LINES: [&str; 6] = [
     "application/x-ndjson",
@@ -229,6 +263,3 @@ const LINES: [&str; 6] = [
     "application/json-lines",
     "application/jsonlines",
 ];
-
-/// A batch of embeddings is tens of megabytes; what is longer is not an answer.
-const LIMIT: usize = 256 << 20;

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
-use servemark_core::{Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
+use servemark_core::{
+    Arrival, ErrorKind, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport,
+};
 
 use crate::answer::Answer;
 use crate::direct::Progress;
@@ -92,8 +94,8 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let answer = Answer::new(self.backend.decoder(sample), self.backend.framing());
-        let answer = Box::new(answer);
+        let (decoder, framing) = (self.backend.decoder(sample), self.backend.framing());
+        let answer = Box::new(Answer::new(decoder, framing, target.budget()));
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 
@@ -179,8 +181,12 @@ async fn receive<D: Decoder>(
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
     answer.begin(exchange.headers())?;
-    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await?;
-    answer.end(flow, recorder)
+    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
+    flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {
+        if error.kind == ErrorKind::AnswerTooLarge {
+            recorder.drop_output();
+        }
+    })
 }
 
 /// One function and no future of its own: it runs once per read.
