@@ -10,7 +10,7 @@ use servemark_sse::Event;
 
 use crate::answer::Answer;
 use crate::count::Count;
-use crate::wire::{Few, Frame, Text, believable, in_stream, parse};
+use crate::wire::{Few, Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Reads an answer of `/api/chat` or `/api/generate`.
@@ -49,8 +49,8 @@ impl OllamaDecoder {
     fn done(&mut self, line: &Line<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
         line.prompt_eval_count.report("prompt_eval_count", out);
         line.eval_count.report("eval_count", out);
-        if let Some(usage) = line.usage().and_then(believable) {
-            out.usage(usage);
+        if let Some(usage) = line.usage() {
+            self.answer.usage(usage, out);
         }
         if let Some(times) = line.server_times() {
             out.server_times(times);
