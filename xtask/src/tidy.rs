@@ -52,6 +52,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["servemark-cli", "mock-server"]),
     ("csv", &["servemark-datasets"]),
     ("epaint_default_fonts", &["servemark-report"]),
+    ("flate2", &["servemark-client"]),
     ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use servemark_backends::{Decoder, Flow, Framing};
 use servemark_core::{Arrival, ErrorKind, Recorder, RequestError, Sink};
 use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
 
+use crate::coding::Inflater;
 use crate::holding::{AnswerBudget, Holding};
 
 /// The body of one answer.
@@ -20,6 +21,8 @@ pub(crate) struct Answer<D> {
     decoder: D,
     framing: Framing,
     shape: Shape,
+    /// Where the body is compressed. Apart, so that answers stay small.
+    inflater: Option<Box<Inflater>>,
     holding: Holding,
     last: Arrival,
     is_empty: bool,
@@ -54,15 +57,17 @@ impl<D: Decoder> Answer<D> {
     /// What it holds counts in `budget`.
     pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
         let (holding, last) = (Holding::new(budget), Arrival::default());
-        Self { decoder, framing, shape: Shape::Unknown, holding, last, is_empty: true }
+        let shape = Shape::Unknown;
+        Self { decoder, framing, shape, inflater: None, holding, last, is_empty: true }
     }
 
-    /// Its head is `headers`.
-    pub(crate) fn begin(&mut self, headers: &HeaderMap) -> Result<(), RequestError> {
-        if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-            let message = "the server compressed its answer, which nobody asked for";
-            return Err(RequestError::new(ErrorKind::Decode, message));
-        }
+    /// Its head is `headers`; those of the request were `asked`.
+    pub(crate) fn begin(
+        &mut self,
+        headers: &HeaderMap,
+        asked: &HeaderMap,
+    ) -> Result<(), RequestError> {
+        self.inflater = Inflater::of(headers, asked)?.map(Box::new);
         self.holding.open();
         self.shape = Shape::of(headers, self.framing, self.holding.budget().each());
         match self.shape {
@@ -73,6 +78,27 @@ impl<D: Decoder> Answer<D> {
 
     /// Reads what arrived at `at`. All events completed by it share that stamp.
     pub(crate) fn read(
+        &mut self,
+        bytes: &[u8],
+        at: Arrival,
+        recorder: &mut Recorder,
+    ) -> Result<Flow, RequestError> {
+        let Some(mut inflater) = self.inflater.take() else {
+            return self.read_plain(bytes, at, recorder);
+        };
+        let mut flow = Flow::Continue;
+        let inflated = inflater.feed(bytes, |plain| {
+            if flow == Flow::Continue {
+                flow = self.read_plain(plain, at, recorder)?;
+            }
+            Ok::<(), RequestError>(())
+        });
+        self.inflater = Some(inflater);
+        inflated.map(|()| flow)
+    }
+
+    /// The same of a body that is not compressed, or not any more.
+    fn read_plain(
         &mut self,
         bytes: &[u8],
         at: Arrival,

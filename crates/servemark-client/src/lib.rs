@@ -10,6 +10,7 @@
 
 mod answer;
 mod base_url;
+mod coding;
 mod control;
 mod credentials;
 mod departure;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
 use servemark_core::{
     Arrival, ErrorKind, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport,
@@ -141,7 +141,10 @@ impl<B: Backend> HttpTransport<B> {
         }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
-            StatusCode::OK => receive(&mut exchange, answer, watch, recorder).await,
+            StatusCode::OK => {
+                let asked = self.pool.target().headers();
+                receive(&mut exchange, asked, answer, watch, recorder).await
+            }
             status => {
                 Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
             }
@@ -176,11 +179,12 @@ impl<B: Backend> HttpTransport<B> {
 /// answer's any more.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
+    asked: &HeaderMap,
     answer: &mut Answer<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
-    answer.begin(exchange.headers())?;
+    answer.begin(exchange.headers(), asked)?;
     let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
     flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {
         if error.kind == ErrorKind::AnswerTooLarge {
