@@ -53,6 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("csv", &["servemark-datasets"]),
     ("epaint_default_fonts", &["servemark-report"]),
     ("h2", &["servemark-client"]),
+    ("flate2", &["servemark-client"]),
     ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),

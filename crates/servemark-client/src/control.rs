@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use servemark_core::{Clock, MonotonicClock};
 use tokio::time::{Instant, sleep_until};
 
+use crate::coding;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::exchange::Exchange;
 use crate::link::Unobserved;
@@ -171,7 +172,10 @@ impl ServerControl {
         document: Option<&Value>,
         limit: Duration,
     ) -> Result<Vec<u8>, ClientError> {
-        let (headers, body) = payload(document);
+        let (mut headers, body) = payload(document);
+        if self.pool.target().headers().contains_key(ACCEPT_ENCODING) {
+            headers.insert(ACCEPT_ENCODING, coding::identity());
+        }
         let request = request::build(self.pool.target(), method, route, &headers, body)?;
         let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
         let mut exchange =

@@ -10,6 +10,7 @@
 
 mod answer;
 mod base_url;
+mod coding;
 mod control;
 mod credentials;
 mod departure;
@@ -19,6 +20,7 @@ mod error;
 mod exchange;
 mod failure;
 mod fetch;
+mod holding;
 mod limits;
 mod link;
 mod opening;
@@ -41,6 +43,7 @@ pub use control::{ModelInfo, ServedModel, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
+pub use holding::AnswerLimits;
 pub use limits::{Capacity, open_files, raise_nofile};
 pub use opening::OpeningSpec;
 pub use reuse::ReuseSpec;

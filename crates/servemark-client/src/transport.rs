@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
 use servemark_core::{
-    Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Stamp, Transport,
+    Arrival, ErrorKind, Finish, MonotonicClock, Recorder, RequestError, Sample, Stamp, Transport,
 };
 
 use crate::answer::Answer;
@@ -101,7 +101,8 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let answer = Box::new(Answer::new(self.backend.decoder(sample)));
+        let (decoder, framing) = (self.backend.decoder(sample), self.backend.framing());
+        let answer = Box::new(Answer::new(decoder, framing, target.budget()));
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 
@@ -147,7 +148,10 @@ impl<B: Backend> HttpTransport<B> {
         }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
-            StatusCode::OK => receive(&mut exchange, answer, watch, recorder).await,
+            StatusCode::OK => {
+                let asked = self.pool.target().headers();
+                receive(&mut exchange, asked, answer, watch, recorder).await
+            }
             status => {
                 Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
             }
@@ -182,13 +186,18 @@ impl<B: Backend> HttpTransport<B> {
 /// answer's any more.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
+    asked: &HeaderMap,
     answer: &mut Answer<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
-    answer.begin(exchange.headers())?;
-    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await?;
-    answer.end(flow, recorder)
+    answer.begin(exchange.headers(), asked)?;
+    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
+    flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {
+        if error.kind == ErrorKind::AnswerTooLarge {
+            recorder.drop_output();
+        }
+    })
 }
 
 /// One function and no future of its own: it runs once per read.

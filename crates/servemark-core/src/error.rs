@@ -57,6 +57,9 @@ pub enum ErrorKind {
     /// The server sent something that is not the dialect.
     #[error("decode")]
     Decode,
+    /// The answer holds more memory than it may.
+    #[error("answer too large")]
+    AnswerTooLarge,
     /// A 200 without a single output token.
     #[error("empty")]
     Empty,

@@ -17,6 +17,7 @@ mod error;
 mod image_size;
 mod lazy_text;
 mod media;
+mod odd_count;
 pub mod parallel;
 mod progress;
 mod record;
@@ -41,6 +42,7 @@ pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
+pub use odd_count::OddCount;
 pub use progress::{NoProgress, Progress, Task};
 pub use record::{
     Connection, Finish, Phase, Planned, RequestKey, RequestRecord, Resent, SocketFacts, Unprocessed,

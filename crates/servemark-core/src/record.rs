@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrivalClock, DeltaLog, RequestError, Sample, ServerTimes, Stamp, Usage};
+use crate::{ArrivalClock, DeltaLog, OddCount, RequestError, Sample, ServerTimes, Stamp, Usage};
 
 /// Which request of a run: its session's position in the plan, and its turn.
 pub type RequestKey = (usize, u32);
@@ -89,6 +89,9 @@ pub struct RequestRecord {
     /// The server's own counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// A token count of the server that is no JSON integer, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odd_count: Option<Box<OddCount>>,
     /// The name of the storage in which cached prompt tokens were, where the server says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_storage: Option<String>,

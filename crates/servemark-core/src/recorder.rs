@@ -76,6 +76,7 @@ impl Recorder {
                 socket: None,
                 status: None,
                 usage: None,
+                odd_count: None,
                 cache_storage: None,
                 server_times: None,
                 text: String::new(),
@@ -186,6 +187,20 @@ impl Recorder {
         self.reading.deltas.len()
     }
 
+    /// How many bytes of memory the output so far takes: its text, and the log of its pieces.
+    pub fn output_bytes(&self) -> usize {
+        let parts = self.batch.as_ref().map_or(0, |batch| batch.output_bytes());
+        self.reading.output_bytes() + parts
+    }
+
+    /// Drops the output so far, of an answer that is too large to be kept.
+    pub fn drop_output(&mut self) {
+        self.reading.drop_output();
+        if let Some(batch) = &mut self.batch {
+            batch.drop_output();
+        }
+    }
+
     /// Closes the records of all its prompts, the first apart from the others.
     ///
     /// A prompt whose answer was over before the request failed has succeeded. One that the answer
@@ -232,6 +247,14 @@ impl Reading {
         let is_another = self.reads == 0 || self.ended != at;
         self.reads += u32::from(is_another);
         self.ended = at;
+    }
+
+    fn output_bytes(&self) -> usize {
+        self.deltas.used_bytes() + self.text.len()
+    }
+
+    fn drop_output(&mut self) {
+        (self.deltas, self.text) = (DeltaLog::default(), String::new());
     }
 
     fn put_into(self, record: &mut RequestRecord) {

@@ -7,6 +7,7 @@
 //!
 //! This crate reads no clock, counts no token and prints nothing.
 
+mod absences;
 mod audit;
 mod budget;
 mod comparison;
@@ -31,6 +32,7 @@ mod policy;
 mod probes;
 mod reuse;
 mod score;
+mod server_counts;
 mod server_work;
 mod sessions;
 mod several;
@@ -47,6 +49,7 @@ mod turns;
 mod waits;
 mod workload;
 
+pub use absences::{Absence, Absences};
 pub use audit::{
     Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Resending, Sending, ShardLoad,
     Shared, Spread, Verdict, Yardstick,
@@ -77,6 +80,7 @@ pub use policy::{
 };
 pub use probes::Probes;
 pub use score::RequestScore;
+pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use several::{FigureSpread, SeveralRuns};

@@ -183,6 +183,9 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
+    for warning in scores.warnings() {
+        screen::complain(&format!("warning: {warning}"));
+    }
     Ok(())
 }
 

@@ -48,6 +48,14 @@ pub(crate) struct ProtocolArgs {
     /// A PEM file of authorities to trust beside the machine's own, or the server's own certificate
     #[arg(long, value_name = "PATH")]
     ca_file: Option<String>,
+    /// How many bytes of memory one answer may hold while it is read; a larger one is a failed
+    /// request; by default 67108864
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    max_answer_bytes: Option<usize>,
+    /// How many bytes all answers in flight may hold together; by default a quarter of the memory,
+    /// and at least 536870912
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    max_answers_bytes: Option<usize>,
 }
 
 /// Whether the server's certificate is checked; one peer has the flag itself.
@@ -86,6 +94,8 @@ pub(crate) const CONNECTION: &[&str] = &[
     "--no-resend",
     "--send-stamps",
     "--ca-file",
+    "--max-answer-bytes",
+    "--max-answers-bytes",
     "--connect-timeout",
     "--first-byte-timeout",
     "--idle-timeout",
@@ -125,6 +135,18 @@ impl ProtocolArgs {
         target.reuse.resend = !self.no_resend;
         target.send_stamps = self.send_stamps;
         target.ca_file = self.ca_file.as_ref().map(Into::into);
+        if let Some(each) = self.max_answer_bytes {
+            target.answers.each = each;
+        }
+        target.answers.together = self.max_answers_bytes;
         target
+    }
+}
+
+/// Reads a number of bytes that something can be held in.
+fn byte_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err(format!("expected a number of bytes above 0, got {}", python::repr(text))),
     }
 }

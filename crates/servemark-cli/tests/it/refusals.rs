@@ -214,7 +214,8 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--backend vllm --temperature 0.5 --top-logprobs-num 2",
         &[
-            "--temperature has no effect beyond /generate; use --extra-request-body on this route",
+            "--temperature has no effect beyond /generate and Ollama's routes; use \
+             --extra-request-body on this route",
             "--top-logprobs-num has no effect beyond /generate, and /v1/completions with \
              --return-logprob",
         ],

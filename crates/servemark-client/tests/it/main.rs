@@ -10,6 +10,7 @@ mod connections;
 mod control;
 mod differential;
 mod encrypted;
+mod memory;
 mod mock;
 mod precise;
 mod refused_streams;

@@ -112,7 +112,9 @@ impl Ask {
     }
 
     pub(crate) fn output_tokens(&self) -> Option<u32> {
+        let predicted = self.options.get("num_predict").and_then(Value::as_u64);
         let names = [
+            predicted.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)),
             self.max_completion_tokens,
             self.max_output_tokens,
             self.max_tokens,
@@ -121,6 +123,11 @@ impl Ask {
             self.parameters.max_tokens,
         ];
         names.into_iter().flatten().next()
+    }
+
+    /// The same as a stream, unless it says that it is none.
+    pub(crate) fn streamed_by_default(self) -> Self {
+        Self { stream: self.stream.or(Some(true)), ..self }
     }
 
     /// The same as a stream.
@@ -257,6 +264,7 @@ mod tests {
         assert_eq!(ask(r#"{"sampling_params": {"max_new_tokens": 5}}"#).output_tokens(), Some(5));
         assert_eq!(ask(r#"{"parameters": {"max_new_tokens": 6}}"#).output_tokens(), Some(6));
         assert_eq!(ask(r#"{"parameters": {"max_tokens": 7}}"#).output_tokens(), Some(7));
+        assert_eq!(ask(r#"{"options": {"num_predict": 8}}"#).output_tokens(), Some(8));
         assert_eq!(ask("{}").output_tokens(), None);
     }
 

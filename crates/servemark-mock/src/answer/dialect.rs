@@ -9,7 +9,8 @@ use super::ask::Ask;
 use super::script::{Length, Part, Script};
 use super::scripts::{Form, Scripts};
 use super::shapes::{
-    LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_document, triton_event,
+    LENGTH, OpenAi, count, dashscope, ollama_end, response, response_usage, tgi_document,
+    triton_event,
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
@@ -36,6 +37,11 @@ pub(crate) enum Dialect {
     Embeddings,
     /// SGLang's own `/generate`
     Generate,
+    /// Ollama's `/api/chat` and `/api/generate`
+    Ollama {
+        /// Whether the text is that of a message.
+        as_messages: bool,
+    },
     /// vLLM's `/pooling`
     Pooling,
     /// `/v1/rerank`
@@ -149,6 +155,10 @@ impl<'a> Author<'a> {
             Dialect::Completions => self.completions_document(tokens),
             Dialect::Embeddings => return self.vectors_document("embedding", "embedding", vectors),
             Dialect::Generate => self.generated(tokens),
+            Dialect::Ollama { as_messages } => {
+                let (prompt, text) = (json!(self.prompt_tokens()), words::text(tokens));
+                ollama_end(&self.spec.model, as_messages, &text, &prompt, &json!(tokens))
+            }
             Dialect::Pooling => return self.vectors_document("pooling", "data", vectors),
             Dialect::Rerank => self.ranking(),
             Dialect::Dashscope { as_messages, .. } => {

@@ -17,6 +17,27 @@ pub(crate) struct Script {
     pub(super) closing: Template,
     /// Whether the dialect has an end mark.
     pub(super) end_mark: bool,
+    /// What the body is a stream of.
+    pub(super) body: Body,
+}
+
+/// What the body of a stream is made of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Body {
+    /// Server-sent events.
+    Events,
+    /// Lines of JSON.
+    Lines,
+}
+
+impl Body {
+    /// The content type by which it is announced.
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Events => "text/event-stream; charset=utf-8",
+            Self::Lines => "application/x-ndjson",
+        }
+    }
 }
 
 /// What the stream of one prompt has of its own.

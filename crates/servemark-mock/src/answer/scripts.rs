@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::Dialect;
 use super::ask::UsageEvents;
-use super::script::Script;
+use super::script::{Body, Script};
 use super::shapes::{
-    LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_details, triton_event,
+    LENGTH, OpenAi, count, dashscope, ollama, ollama_end, response, response_usage, tgi_details,
+    triton_event,
 };
 use super::template::{
     ALL_TEXT, HEX_NUMBER, INDEX, NUMBER, PROMPT, Style, TEXT, TOKENS, TOTAL, Template,
@@ -61,6 +62,7 @@ impl Form {
             Dialect::Dashscope { as_messages, in_pieces } => {
                 Some(self.dashscope(as_messages, in_pieces))
             }
+            Dialect::Ollama { as_messages } => Some(self.ollama(as_messages, model)),
             Dialect::Responses => Some(self.responses(model)),
             Dialect::Tgi => Some(self.tgi()),
             Dialect::Triton { accumulates } => Some(self.triton(accumulates)),
@@ -81,6 +83,7 @@ impl Form {
             last_piece: None,
             closing: Template::new(&finish),
             end_mark: true,
+            body: Body::Events,
         }
     }
 
@@ -98,6 +101,7 @@ impl Form {
             last_piece: Some(piece(Some("length"))),
             closing: Template::new(&self.usage_event(openai, kind)),
             end_mark: true,
+            body: Body::Events,
         }
     }
 
@@ -122,6 +126,7 @@ impl Form {
             last_piece: Some(piece(json!({"type": "length", "length": TOKENS}))),
             closing: Template::new(""),
             end_mark: true,
+            body: Body::Events,
         }
     }
 
@@ -141,6 +146,7 @@ impl Form {
             last_piece: None,
             closing: Template::new(&event("response.completed", ("response", completed))),
             end_mark: false,
+            body: Body::Events,
         }
     }
 
@@ -158,6 +164,20 @@ impl Form {
             last_piece: Some(piece(LENGTH)),
             closing: Template::new(""),
             end_mark: false,
+            body: Body::Events,
+        }
+    }
+
+    /// Every line has a piece, and one more after them why it was the last, with the counts.
+    fn ollama(self, as_messages: bool, model: &str) -> Script {
+        let end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
+        Script {
+            opening: Template::new(""),
+            piece: Template::new(&self.style.line(&ollama(model, as_messages, TEXT))),
+            last_piece: None,
+            closing: Template::new(&self.style.line(&end)),
+            end_mark: false,
+            body: Body::Lines,
         }
     }
 
@@ -179,6 +199,7 @@ impl Form {
             last_piece: Some(piece(json!(ALL_TEXT), tgi_details(json!(TOKENS)))),
             closing: Template::new(""),
             end_mark: false,
+            body: Body::Events,
         }
     }
 
@@ -191,6 +212,7 @@ impl Form {
             last_piece: None,
             closing: Template::new(""),
             end_mark: false,
+            body: Body::Events,
         }
     }
 

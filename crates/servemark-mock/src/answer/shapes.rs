@@ -66,6 +66,38 @@ pub(super) fn dashscope(
     json!({"output": output, "usage": counts, "request_id": format!("request-{number}")})
 }
 
+/// A piece of an answer of Ollama's.
+pub(super) fn ollama(model: &str, as_messages: bool, text: &str) -> Value {
+    let mut line = json!({"model": model, "created_at": OLLAMA_TIME});
+    if as_messages {
+        line["message"] = json!({"role": "assistant", "content": text});
+    } else {
+        line["response"] = json!(text);
+    }
+    line["done"] = json!(false);
+    line
+}
+
+/// The last line of an answer of Ollama's, or all of it as one document.
+pub(super) fn ollama_end(
+    model: &str,
+    as_messages: bool,
+    text: &str,
+    prompt_tokens: &Value,
+    tokens: &Value,
+) -> Value {
+    let mut line = ollama(model, as_messages, text);
+    line["done"] = json!(true);
+    line["done_reason"] = json!(LENGTH);
+    line["prompt_eval_count"] = prompt_tokens.clone();
+    line["eval_count"] = tokens.clone();
+    line
+}
+
+/// When every line of Ollama's is said to have been made: the simulator has no wall clock, and its
+/// truth is told elsewhere.
+const OLLAMA_TIME: &str = "1970-01-01T00:00:00Z";
+
 /// An answer of text-generation-inference as one document.
 pub(super) fn tgi_document(text: &str, tokens: u32) -> Value {
     json!({"generated_text": text, "details": tgi_details(json!(tokens))})

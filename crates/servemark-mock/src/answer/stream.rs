@@ -6,7 +6,7 @@ use std::sync::Arc;
 use servemark_core::Stamp;
 
 use super::injected::{Content, Injected, Interruption};
-use super::script::{Part, Script};
+use super::script::{Body, Part, Script};
 use super::shapes::error_json;
 use super::{Schedule, Step};
 use crate::ErrorShape;
@@ -99,7 +99,7 @@ impl Stream {
     }
 
     fn head(&mut self, out: &mut Vec<u8>) -> Step {
-        push_head(200, "text/event-stream; charset=utf-8", self.framing, self.keep_alive, out);
+        push_head(200, self.script.body.content_type(), self.framing, self.keep_alive, out);
         if self.is_framed {
             self.push_chunk(out, |stream, out| stream.script.open(&stream.part, out));
         }
@@ -183,7 +183,11 @@ impl Stream {
     }
 
     fn push_event(&self, data: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.injected.style.event(data).as_bytes());
+        let event = match self.script.body {
+            Body::Events => self.injected.style.event(data),
+            Body::Lines => self.injected.style.data_line(data),
+        };
+        out.extend_from_slice(event.as_bytes());
     }
 
     /// Appends what `events` appends, as a chunk if the body has chunks.

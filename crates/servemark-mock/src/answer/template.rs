@@ -42,6 +42,16 @@ impl Style {
         self.lines(&format!("event: {name}{}data: {json}", self.line_end))
     }
 
+    /// The line of a stream of lines that holds this JSON.
+    pub(super) fn line(self, json: &Value) -> String {
+        self.data_line(&json.to_string())
+    }
+
+    /// The line of a stream of lines that holds `data`.
+    pub(super) fn data_line(self, data: &str) -> String {
+        format!("{data}{}", self.line_end)
+    }
+
     /// The event that holds `data`.
     pub(super) fn event(self, data: &str) -> String {
         self.lines(&format!("data: {data}"))

@@ -77,6 +77,9 @@ impl Site {
         if streams(request) {
             ask = ask.streamed();
         }
+        if matches!(dialect, Dialect::Ollama { .. }) {
+            ask = ask.streamed_by_default();
+        }
         let dialect = dialect.of(&ask);
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);

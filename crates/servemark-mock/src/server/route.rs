@@ -31,6 +31,8 @@ impl Route {
                 Self::Answer(Dialect::Completions)
             }
             ("POST", "/v1/embeddings" | "/embeddings") => Self::Answer(Dialect::Embeddings),
+            ("POST", "/api/chat") => Self::Answer(Dialect::Ollama { as_messages: true }),
+            ("POST", "/api/generate") => Self::Answer(Dialect::Ollama { as_messages: false }),
             ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
             ("POST", "/v1/systemone") => Self::Answer(Dialect::Systemone),
             ("POST", "/v1/decide") => Self::Answer(Dialect::Autotrust),

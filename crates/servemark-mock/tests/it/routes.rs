@@ -313,6 +313,32 @@ fn dashscope_answers_in_one_piece() {
 }
 
 #[test]
+fn ollama_answers_in_lines_unless_it_is_told_not_to() {
+    for (path, asked, text) in [
+        ("/api/chat", CHAT, "/message/content"),
+        ("/api/generate", r#""prompt": "a b""#, "/response"),
+    ] {
+        let body = |more: &str| format!(r#"{{{asked}, "options": {{"num_predict": 8}}{more}}}"#);
+        let response = post(&server(&[]), path, &body(""));
+        let content_type = "\r\ncontent-type: application/x-ndjson\r\n";
+        assert!(response.head.contains(content_type), "{}", response.head);
+        let lines: Vec<Value> =
+            response.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 9, "{path}");
+        let joined: String =
+            lines.iter().map(|line| line.pointer(text).unwrap().as_str().unwrap()).collect();
+        assert_eq!(joined, TEXT, "{path}");
+        assert!(lines[..8].iter().all(|line| line["done"] == false), "{path}");
+        let end = &lines[8];
+        assert_eq!((&end["done"], &end["done_reason"]), (&true.into(), &"length".into()));
+        assert_eq!(end["eval_count"], 8, "{path}");
+        let whole = post(&server(&[]), path, &body(r#", "stream": false"#)).json();
+        assert_eq!(whole.pointer(text).unwrap(), TEXT, "{path}");
+        assert_eq!((&whole["done"], &whole["eval_count"]), (&true.into(), &8.into()));
+    }
+}
+
+#[test]
 fn truss_answers_as_completions_do() {
     let body = r#"{"model": "m", "prompt": "a", "max_tokens": 8, "stream": true}"#;
     let events = post(&server(&[]), "/v1/models/model:predict", body).stream();

@@ -3,7 +3,7 @@
 use std::io;
 
 use servemark_core::RunFacts;
-use servemark_metrics::{Completeness, FailureGroup, Metrics, Verdict};
+use servemark_metrics::{Absences, Completeness, FailureGroup, Metrics, Verdict};
 
 use super::audit::audit;
 use super::engine::engine;
@@ -128,6 +128,9 @@ fn outcome(table: &mut Table, metrics: &Metrics, verdict: Verdict) {
         table.row("sent once more", requests.resent);
     }
     metrics.failures.iter().for_each(|group| failure(table, group));
+    if !metrics.absences.is_empty() {
+        table.note(format!("  {}", Absences(&metrics.absences)));
+    }
     table.row("client audit", verdict);
 }
 

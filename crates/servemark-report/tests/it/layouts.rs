@@ -200,6 +200,7 @@ fn our_table_of_a_finished_run() {
 
     Tokens
       input             400 (300 text, 100 images)
+        by the server   400 in 10 answers, 400 planned
         from a cache    160
       output            40
         counted by      the server's usage (10)
@@ -289,12 +290,37 @@ fn our_table_says_first_that_a_run_was_killed() {
     insta::assert_snapshot!(section(&table, "Tokens"), @r#"
     Tokens
       input             80 (60 text, 20 images)
+        by the server   80 in 2 answers, 80 planned
         from a cache    32
       output            8
         counted by      the server's usage (2)
         retokenized     -
         pieces by       nobody, taken as one token each (8)
     "#);
+}
+
+/// Answered, away for two requests, answered with counted tokens and no text.
+fn away() -> RunLog {
+    let refused = |index: usize| {
+        let due = at(index as u64 * 100_000);
+        let recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 40, 4), due);
+        recorder.finish(Err(RequestError::new(ErrorKind::Connect, "refused")), due)
+    };
+    let mut silent = request(3);
+    silent.at(at(320_000)).usage(Usage::new(Some(42), Some(32)));
+    let silent = silent.finish(Ok(Finish::default()), at(320_000));
+    let records = vec![answer(0), refused(1), refused(2), silent];
+    RunLog::new(Header::new(0, facts(), Value::Null), records, None)
+}
+
+#[test]
+fn our_table_tells_when_the_server_was_away_and_what_came_without_a_text() {
+    let table = native(&away());
+    let away = "  the server was away once, from 0.1 s to 0.3 s: 2 requests failed to connect\n";
+    assert!(section(&table, "Outcome").contains(away), "{table}");
+    let tokens = section(&table, "Tokens");
+    assert!(tokens.contains("  by the server   82 in 2 answers, 80 planned\n"), "{table}");
+    assert!(tokens.ends_with("\n  1 answers had counted tokens but no text"), "{table}");
 }
 
 #[test]
