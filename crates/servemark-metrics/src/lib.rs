@@ -48,8 +48,8 @@ mod waits;
 mod workload;
 
 pub use audit::{
-    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
-    Spread, Verdict, Yardstick,
+    AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LatencyAccuracy, LittlesLaw, LoadVerdict,
+    Machine, Network, Reading, Sending, ShardLoad, Shared, Spread, StampError, Verdict, Yardstick,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
