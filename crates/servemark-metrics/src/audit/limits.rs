@@ -62,10 +62,6 @@ pub(super) const DISPLACED_SENDS: f64 = 0.01;
 /// is in the second digit of what is reported.
 pub(super) const STAMP_ERROR: f64 = 0.05;
 
-/// Of more pieces than these in shared reads, the delays of reads that brought one piece alone are
-/// no sample any more of the delays of all: a late client seldom reads one piece alone.
-pub(super) const MOST_DOUBTFUL: f64 = 0.5;
-
 /// And of fewer than these no share is made.
 pub(super) const LATE_SENDS_LEAST: u64 = 5;
 

@@ -23,13 +23,6 @@ pub struct StampError {
     /// The largest error that each stamped piece can have: none of a piece alone in its read, and
     /// of a doubtful one the time from the read before it to its stamp.
     pub at_most: Spread,
-    /// How long after their arrival pieces were read that were alone in their read.
-    pub lone_lag: Spread,
-    /// The 99th percentile of the errors. Where at most half of the pieces are doubtful, these
-    /// waited for their read no longer than the lone ones did, so it is the smaller of two: the
-    /// percentile of `at_most`, and that of the lone pieces' lags which the share of doubtful
-    /// pieces makes the 99th of all.
-    pub p99_us: Option<f64>,
 }
 
 impl StampError {
@@ -60,7 +53,6 @@ struct Tallies {
     trusts_prompt_reads: bool,
     doubtful: u64,
     at_most: Tally,
-    lone_lag: Tally,
 }
 
 impl Tallies {
@@ -122,9 +114,10 @@ impl Tallies {
         let is_alone = read.iter().all(|event| event.stream == stream) && pieces().count() == 1;
         if is_alone {
             self.at_most.add(0);
-            self.lone_lag.add(lag_us.into());
             return;
         }
+        // A thread that has its core to itself comes within tens of microseconds after the first
+        // byte. One that shares it may come so soon after the last of many only by chance.
         let is_prompt = self.trusts_prompt_reads && lag_us < limits::PROMPT_US;
         for piece in pieces() {
             let sent = records[piece.stream].started().as_nanos();
@@ -139,12 +132,7 @@ impl Tallies {
     }
 
     fn stamp_error(self) -> StampError {
-        let (at_most, lone_lag) = (self.at_most.spread(), self.lone_lag.spread());
-        let share = self.doubtful as f64 / at_most.samples.max(1) as f64;
-        let is_few = share > 0.01 && share <= limits::MOST_DOUBTFUL;
-        let by_lag = is_few.then(|| self.lone_lag.percentile(100.0 - 1.0 / share)).flatten();
-        let p99_us = at_most.p99_us.map(|p99| by_lag.map_or(p99, |lag| lag.min(p99)));
-        StampError { doubtful: self.doubtful, at_most, lone_lag, p99_us }
+        StampError { doubtful: self.doubtful, at_most: self.at_most.spread() }
     }
 }
 

@@ -226,8 +226,8 @@ impl EventLoop {
 
     fn answer(&mut self, slot: usize, reply: Reply) -> io::Result<()> {
         match reply {
-            Reply::Answer(answer, truth) => {
-                let delivery = Box::new(Delivery::new(answer, truth));
+            Reply::Answer(answer, truth, work) => {
+                let delivery = Box::new(Delivery::new(answer, truth, work));
                 self.queue.push(delivery.due(), slot);
                 self.enter(slot, Stage::Answering(delivery));
                 Ok(())

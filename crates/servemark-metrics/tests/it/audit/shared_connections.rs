@@ -43,32 +43,38 @@ fn pieces_that_are_alone_in_their_read_are_stamped_exactly_however_late_it_was()
 }
 
 #[test]
-fn of_a_few_pieces_that_shared_a_read_the_waits_of_the_others_are_the_bound() {
-    let audit = together(100, 300).audit();
-    let error = audit.reading.stamp_error;
-    assert_eq!((error.doubtful, error.p99_us), (200, Some(300.0)), "{audit}");
-    assert_eq!(audit.latencies.right_to_us, Some(330.0));
+fn fewer_than_one_piece_in_a_hundred_that_shared_a_read_are_left_to_the_tail() {
+    let audit = together(19, 300).audit();
+    assert_eq!(audit.reading.stamp_error.doubtful, 38);
+    assert_eq!(audit.latencies.right_to_us, Some(30.0));
     assert_eq!(audit.verdict, Verdict::Corrected, "{audit}");
+    assert!(audit.is_comparable());
 }
 
 #[test]
-fn pieces_that_shared_a_read_of_a_client_that_was_very_late_are_in_doubt() {
-    let audit = together(100, 2_000).audit();
+fn more_of_them_are_known_to_the_time_since_the_read_before() {
+    let audit = together(100, 300).audit();
+    let error = audit.reading.stamp_error;
+    assert_eq!(error.doubtful, 200);
+    // A read of the connection was at most a gap before, less the lag of that read.
+    assert_eq!(error.at_most.max_us, Some(9_700.0));
+    let p99 = error.at_most.p99_us.unwrap();
+    assert!(p99 >= 1_000.0, "{error:?}");
+    assert_eq!(audit.latencies.right_to_us, Some(30.0 + p99));
     assert_eq!(audit.verdict, Verdict::Suspect, "{audit}");
-    let reason =
-        "latencies are known to 2.03 ms, 20.3 % of the median gap between reads of 10.00 ms";
+    let reason = "5.0 % of the pieces were read together with later bytes";
     assert!(audit.to_string().contains(reason), "{audit}");
 }
 
 #[test]
-fn where_most_pieces_share_their_reads_the_read_before_is_the_only_bound() {
+fn where_all_pieces_share_their_reads_the_gap_is_the_bound() {
     // Every piece comes with the same piece of all requests of its hundred.
     let mut run = alone(20);
     run.requests.truncate(100);
     run.requests.iter_mut().for_each(|request| request.sent = 1_010_000);
     let audit = run.audit();
     let error = audit.reading.stamp_error;
-    assert_eq!((error.doubtful, error.lone_lag.samples), (400, 0));
+    assert_eq!(error.doubtful, 400);
     // Of the first pieces the head was the read before, and of the others the piece before.
     assert_eq!(error.at_most.max_us, Some(19_000.0));
     assert_eq!(error.at_most.median_us, Some(9_980.0));
