@@ -166,7 +166,7 @@ impl Form {
             [&[name.clone(), output.clone(), text.clone()], of].concat()
         };
         let part = response_part(ALL_TEXT);
-        let mut completed = whole("completed", &[item("completed", &[part.clone()]).1]);
+        let mut completed = whole("completed", &[item("completed", std::slice::from_ref(&part)).1]);
         completed.1["usage"] = response_counts(json!(PROMPT), json!(TOKENS), json!(TOTAL));
         let opening = [
             event("response.created", &[whole("in_progress", &[])]),

@@ -11,8 +11,9 @@ fn alone(lag: u64) -> Run {
         request.clock = ArrivalClock::KernelBound;
         request.segments = None;
         let offset = (request.due / 10_000) % 4 * 2_500;
-        let times = [&mut request.due, &mut request.granted, &mut request.sent];
-        times.into_iter().for_each(|time| *time += offset);
+        for time in [&mut request.due, &mut request.granted, &mut request.sent] {
+            *time += offset;
+        }
         request.ends_after = 56_300;
         request.pieces.iter_mut().for_each(|(_, lay)| *lay = lag);
     });
