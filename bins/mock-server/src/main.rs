@@ -49,6 +49,10 @@ struct Flags {
     /// The model's name.
     #[arg(long, default_value = "mock")]
     model: String,
+    /// Refuse requests for a model by another name with 404, on OpenAI's routes. Without it the name
+    /// does not matter.
+    #[arg(long)]
+    strict_model: bool,
     /// Give every answer this many tokens, whatever the request asks for.
     #[arg(long, value_name = "TOKENS")]
     output_tokens: Option<u32>,
@@ -93,6 +97,7 @@ impl Flags {
         spec.places = self.places;
         spec.seed = self.seed;
         spec.model = self.model;
+        spec.strict_model = self.strict_model;
         spec.output_tokens = self.output_tokens;
         spec.accept_length = self.accept_length;
         spec.faults = self.fault;

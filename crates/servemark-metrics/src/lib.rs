@@ -51,8 +51,9 @@ mod workload;
 
 pub use absences::{Absence, Absences};
 pub use audit::{
-    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Resending, Sending, ShardLoad,
-    Shared, Spread, Verdict, Yardstick,
+    AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LatencyAccuracy, LittlesLaw, LoadVerdict,
+    Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread, StampError, Verdict,
+    Yardstick,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{

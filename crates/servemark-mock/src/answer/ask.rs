@@ -21,10 +21,15 @@ pub(crate) struct Ask {
     input_ids: Prompt,
     inputs: Prompt,
     kind: Value,
+    /// Whether a chat is asked for the tokens' logarithmic probabilities, or, for a completion, how
+    /// many tokens of each place.
+    logprobs: Value,
     max_completion_tokens: Option<u32>,
     max_output_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
+    model: Option<String>,
+    n: Option<u32>,
     options: Value,
     parameters: Parameters,
     prompt: Prompt,
@@ -36,6 +41,7 @@ pub(crate) struct Ask {
     stream_options: Option<StreamOptions>,
     text: Prompt,
     text_input: Prompt,
+    top_logprobs: Option<u32>,
     top_n: Option<u32>,
     /// The prompts' sizes, where there are several in one request for tokens.
     #[serde(skip)]
@@ -78,6 +84,59 @@ impl Ask {
         let Prompt { tokens, items, .. } = self.documents;
         let queries = self.query.tokens.saturating_mul(items);
         Prompt { tokens: tokens.saturating_add(queries), items, is_list: false }
+    }
+
+    /// How many choices each prompt is answered with. Only chats and completions have several.
+    pub(crate) fn choices(&self, dialect: Dialect) -> u32 {
+        match dialect {
+            Dialect::Chat | Dialect::Completions => self.n.unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// What is to be told of the probability of each token, if anything.
+    pub(crate) fn logprobs(&self, dialect: Dialect) -> Option<Logprobs> {
+        match dialect {
+            Dialect::Chat => (self.logprobs == Value::Bool(true))
+                .then(|| Logprobs::Chat { top: self.top_logprobs.unwrap_or(0) }),
+            Dialect::Completions => {
+                let top = u32::try_from(self.logprobs.as_u64()?).unwrap_or(u32::MAX);
+                Some(Logprobs::Completions { top })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the request for a server of this model, if anything is. `is_strict` says
+    /// whether the server refuses models by other names than its own.
+    pub(crate) fn fault(&self, dialect: Dialect, model: &str, is_strict: bool) -> Option<AskFault> {
+        let needed = match dialect {
+            Dialect::Chat => Some(("messages", self.messages)),
+            Dialect::Completions => Some(("prompt", self.prompt)),
+            // vLLM embeds chats, too.
+            Dialect::Embeddings => Some(("input", self.input.and(self.messages))),
+            Dialect::Responses => Some(("input", self.input)),
+            _ => None,
+        };
+        let (name, prompt) = needed?;
+        if let Some(other) = self.model.as_ref().filter(|&other| is_strict && other != model) {
+            return Some(AskFault::UnknownModel(other.clone()));
+        }
+        if prompt == Prompt::default() {
+            return Some(AskFault::Missing(name));
+        }
+        if !(1..=MOST_CHOICES).contains(&self.choices(dialect)) {
+            return Some(AskFault::OutOfRange { name: "n", least: 1, most: MOST_CHOICES });
+        }
+        let (name, top) = match self.logprobs(dialect)? {
+            Logprobs::Chat { top } => ("top_logprobs", top),
+            Logprobs::Completions { top } => ("logprobs", top),
+        };
+        (top > MOST_LOGPROBS).then_some(AskFault::OutOfRange {
+            name,
+            least: 0,
+            most: MOST_LOGPROBS,
+        })
     }
 
     /// How many documents of a ranking are wanted.
@@ -177,6 +236,43 @@ pub(crate) enum UsageEvents {
     Last,
     None,
 }
+
+/// What is told of the probability of each token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Logprobs {
+    /// As a chat tells it, with so many likely tokens for each place.
+    Chat {
+        /// How many.
+        top: u32,
+    },
+    /// As a completion tells it.
+    Completions {
+        /// How many.
+        top: u32,
+    },
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum AskFault {
+    /// The key that its prompt should stand under is not there.
+    Missing(&'static str),
+    /// A number is outside of what OpenAI's API allows.
+    OutOfRange {
+        /// The key.
+        name: &'static str,
+        /// The smallest value that is allowed.
+        least: u32,
+        /// The largest.
+        most: u32,
+    },
+    /// It asks for a model that is not here.
+    UnknownModel(String),
+}
+
+/// OpenAI's API allows no more choices, and no more likely tokens for each place.
+const MOST_CHOICES: u32 = 128;
+const MOST_LOGPROBS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]

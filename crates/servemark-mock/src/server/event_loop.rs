@@ -262,11 +262,11 @@ impl EventLoop {
 
     fn answer(&mut self, slot: usize, reply: Reply) -> io::Result<()> {
         match reply {
-            Reply::Answer(answer, truth, close_after) => {
+            Reply::Answer(answer, truth, work, close_after) => {
                 if let Some(connection) = self.connections.get(slot) {
                     connection.close_after = close_after;
                 }
-                let delivery = Box::new(Delivery::new(answer, truth));
+                let delivery = Box::new(Delivery::new(answer, truth, work));
                 self.queue.push(delivery.due(), slot);
                 self.enter(slot, Stage::Answering(delivery));
                 Ok(())

@@ -1,7 +1,7 @@
 //! What all threads of a server share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_core::{Clock, Stamp, unix_now};
@@ -9,6 +9,7 @@ use servemark_pacer::MachineClock;
 
 use super::Logs;
 use super::places::Places;
+use super::work::Work;
 use crate::answer::{Scripts, Vectors};
 use crate::{FaultKind, MockSpec};
 
@@ -25,6 +26,7 @@ pub(super) struct Site {
     pub(super) vectors: Vectors,
     answers: AtomicU64,
     places: Option<Mutex<Places>>,
+    pub(super) work: Arc<Work>,
 }
 
 impl Site {
@@ -39,6 +41,7 @@ impl Site {
             scripts: Scripts::default(),
             vectors: Vectors::default(),
             answers: AtomicU64::new(0),
+            work: Arc::default(),
         }
     }
 

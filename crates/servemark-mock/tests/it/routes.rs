@@ -201,7 +201,13 @@ fn responses_name_their_events_and_end_with_the_whole() {
     let last = response.body.trim_end().rsplit("data: ").next().unwrap();
     let last: Value = serde_json::from_str(last).unwrap();
     assert_eq!(last["type"], "response.completed");
-    let usage = json!({"input_tokens": 2, "output_tokens": 8, "total_tokens": 10});
+    let usage = json!({
+        "input_tokens": 2,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 8,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 10,
+    });
     assert_eq!(last["response"]["usage"], usage);
     let body = r#"{"model": "m", "input": "a b", "max_output_tokens": 8}"#;
     let answer = post(&server(&[]), "/v1/responses", body).json();

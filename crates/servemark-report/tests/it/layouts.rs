@@ -238,6 +238,8 @@ fn our_table_of_a_finished_run() {
 
     Client audit
       verdict           clean
+      load              carried
+      latencies         right to 0.03 ms
                         the p99 lag of 20 us is 0.4 % of the median gap between reads of 5.00 ms
       not checked       the network: known of 0 of 12 requests; waits for a core: the system does not
                         say; steal: the system does not say
@@ -358,10 +360,16 @@ fn our_table_tells_what_kept_the_client_from_its_work() {
     insta::assert_snapshot!(section(&native(&starved()), "Client audit"), @r"
     Client audit
       verdict           client-limited
-                        100.0 % of the sends were more than 1.00 ms late
-                        shard 2 ran, or waited for a core, for 97.2 % of the time
+      load              client-limited
+      latencies         in doubt
+                        30.9 % of the concurrency was lost because ended answers lay unseen and the next
+                        requests left late
                         it waited for the writer of the run log for 1.0 % of the time
                         the hypervisor took 5.3 % of the machine's time, its kernel's stamps included
+                        latencies are known to 560 us, 11.2 % of the median gap between reads of 5.00
+                        ms: the client's thread often lost its core while it sent
+                        100.0 % of the sends were more than 1.00 ms late
+                        shard 2 ran, or waited for a core, for 97.2 % of the time
       arrivals by       the kernel's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
       pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
@@ -585,6 +593,8 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
     insta::assert_snapshot!(section(&table, "Client audit"), @r"
     Client audit
       verdict           clean
+      load              carried
+      latencies         right
                         the engine stamps its own answers, so the client is in no latency
       not checked       waits for a core: the system does not say; steal: the system does not say
       does not apply    the client's lag, and pieces that lay unread: the engine stamps its own answers;
