@@ -21,6 +21,8 @@ pub(crate) struct Script {
     pub(super) end_mark: bool,
     /// What the body is a stream of.
     pub(super) body: Body,
+    /// How many numbered events come before the first piece.
+    pub(super) numbered_before: u32,
 }
 
 /// What the body of a stream is made of.
@@ -40,8 +42,6 @@ impl Body {
             Self::Lines => "application/x-ndjson",
         }
     }
-    /// How many numbered events come before the first piece.
-    pub(super) numbered_before: u32,
 }
 
 /// What one choice of one prompt has of its own.
