@@ -30,6 +30,20 @@ pub fn is_stream(path: &Path) -> bool {
     is_open_already || fs::metadata(path).is_ok_and(is_special)
 }
 
+/// Says what keeps a run log from being created here, without creating it.
+pub fn check_run_log(path: &Path, if_taken: IfTaken) -> Result<(), RunLogError> {
+    match if_taken {
+        IfTaken::Refuse if !is_stream(path) && fs::symlink_metadata(path).is_ok() => {
+            Err(RunLogError::Taken { path: path.to_owned() })
+        }
+        IfTaken::Replace if !is_stream(path) => match File::open(path) {
+            Ok(file) => lock(&file, path),
+            Err(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
 /// Opens the file and locks it. Says under which name.
 pub(super) fn open(path: &Path, if_taken: IfTaken) -> Result<(PathBuf, File), RunLogError> {
     let cannot_write = |source| RunLogError::Write { path: path.to_owned(), source };
