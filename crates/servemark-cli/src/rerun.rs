@@ -197,9 +197,10 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         recorded: args.recorded,
         base_url: base_url.transpose()?,
         how: args.how,
-        if_taken: match args.no_run_log {
-            false => if_taken(args.run_log.is_some(), args.overwrite),
-            true => IfTaken::Refuse,
+        if_taken: if args.no_run_log {
+            IfTaken::Refuse
+        } else {
+            if_taken(args.run_log.is_some(), args.overwrite)
         },
         run_log: match args.run_log {
             Some(path) => NewLog::At(path),

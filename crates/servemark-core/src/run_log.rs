@@ -200,6 +200,16 @@ pub enum RunLogError {
     },
 }
 
+impl RunLogError {
+    /// Whether it is a run log of which something is damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. } | Self::DamagedHeader { .. } | Self::SecondHeader { .. }
+        )
+    }
+}
+
 /// One line of the file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -130,14 +130,14 @@ fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
 /// Makes the folder of every run; one that holds a run already stays as it is.
 fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
     let PointsSpec::Listed(plans) = &spec.points else { return Ok(()) };
-    plans.iter().filter_map(|named| folder(&named.plan)).try_for_each(make_folder)
+    plans.iter().try_for_each(|named| make_folder(&named.plan))
 }
 
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
-    // A run that was killed left only its log.
-    let is_taken = ["benchmark_args.json", "run.runlog.jsonl"]
-        .into_iter()
-        .any(|name| folder.join(name).exists());
+fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
+    let Some(folder) = folder(plan) else { return Ok(()) };
+    // A run that was killed left its log and nothing else.
+    let is_logged = plan.output.run_log.as_ref().is_some_and(|path| path.exists());
+    let is_taken = is_logged || folder.join("benchmark_args.json").exists();
     if is_taken {
         let folder = folder.display();
         let why = format!("{folder} holds a run already; choose another --outputs-dir or --name");

@@ -12,7 +12,9 @@ use servemark_cli::{Invocation, Parsed, ScoreArgs};
 /// Tries the files of a command. `files_read` is what its command line was read from besides.
 pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::Result<()> {
     let mut outputs = of(invocation);
-    files_read.iter().for_each(|path| outputs.add_input(path));
+    for path in files_read {
+        outputs.add_input(path);
+    }
     settled(&outputs)
 }
 
@@ -91,7 +93,9 @@ fn add_several<F>(outputs: &mut Outputs, folder: Option<&Path>, files: &[(PathBu
     if let Some(folder) = folder {
         outputs.add_folder("the run logs", folder);
     }
-    files.iter().for_each(|(path, _)| outputs.add_file("the table", path));
+    for (path, _) in files {
+        outputs.add_file("the table", path);
+    }
 }
 
 fn add_tasks(outputs: &mut Outputs, tasks: &Tasks) {

@@ -1,5 +1,6 @@
 //! What a command line asked for, done.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -134,7 +135,8 @@ pub(crate) fn keep(
     say_objectives(scores);
     if let Some(error) = &run.run_log_error {
         unwritten.say();
-        bail!("{error:#}; the report above is whole and the file is not");
+        let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+        bail!("{error}{why}; the report above is whole and the file is not");
     }
     if run.lost_shards > 0 {
         bail!(

@@ -128,6 +128,9 @@ impl Closing {
         &self,
     ) -> Result<impl Iterator<Item = Result<RequestRecord, RunLogError>>, RunLogError> {
         let left = &self.texts_left;
+        if let Some(Ok(writer)) = self.file.as_ref().filter(|_| !left.is_empty()) {
+            writer.check_place()?;
+        }
         let path = self.path.as_deref().filter(|_| !left.is_empty());
         let reader = path.map(RunLogReader::open).transpose()?;
         Ok(reader.into_iter().flatten().skip(left.start).take(left.len()))

@@ -1,6 +1,6 @@
 //! Appends a run to its file while it happens.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -47,15 +47,20 @@ impl RunLogWriter {
     pub fn close(mut self, footer: &Footer) -> Result<(), RunLogError> {
         self.write(&Line::<(), (), _>::Footer(footer))?;
         let file = &self.lines.out;
-        let synced = file.metadata().and_then(|facts| match facts.is_file() {
-            true => file.sync_all(),
-            false => Ok(()),
-        });
-        let is_in_place = synced.and_then(|()| file::is_in_place(file, &self.path));
-        match is_in_place.map_err(|source| self.failed(source))? {
-            true => Ok(()),
-            false => Err(RunLogError::Moved { path: self.path }),
+        // A device or a pipe has nothing to sync.
+        let sync = |facts: Metadata| if facts.is_file() { file.sync_all() } else { Ok(()) };
+        let synced = file.metadata().and_then(sync);
+        synced.map_err(|source| self.failed(source))?;
+        self.check_place()
+    }
+
+    /// Makes sure that the path still leads to the file.
+    pub fn check_place(&self) -> Result<(), RunLogError> {
+        let is_in_place = file::is_in_place(&self.lines.out, &self.path);
+        if is_in_place.map_err(|source| self.failed(source))? {
+            return Ok(());
         }
+        Err(RunLogError::Moved { path: self.path.clone() })
     }
 
     /// Where it writes.

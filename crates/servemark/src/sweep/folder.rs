@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use servemark_core::{RunLog, RunLogReader, unix_now};
+use servemark_core::{RunLog, RunLogError, RunLogReader, unix_now};
 use servemark_plan::{Isolation, SloSearchSpec, SweepSpec};
 
 use super::SweepRunError;
@@ -105,10 +105,14 @@ impl Folder {
     }
 
     /// The run of a point that was whole when it ended. One that was killed or stopped, or whose
-    /// log is none, is run again.
-    pub(super) fn finished(path: &Path, plan: &Value) -> Option<RunLog> {
-        let log = RunLogReader::open(path).and_then(RunLogReader::into_log).ok()?;
-        (log.is_complete() && log.header().plan == *plan).then_some(log)
+    /// log is none, is run again. A log that is damaged is an error: it may hold a whole run.
+    pub(super) fn finished(path: &Path, plan: &Value) -> Result<Option<RunLog>, RunLogError> {
+        let read = RunLogReader::open(path).and_then(RunLogReader::into_log);
+        match read {
+            Ok(log) => Ok((log.is_complete() && log.header().plan == *plan).then_some(log)),
+            Err(error) if error.is_damage() => Err(error),
+            Err(_) => Ok(None),
+        }
     }
 }
 

@@ -139,7 +139,7 @@ impl Probe for PointRunner<'_> {
         if let Some(path) = self.folder.log_of(self.begun, &point.name) {
             point.plan.output.run_log = Some(path.clone());
             point.plan.output.run_log_if_taken = IfTaken::Refuse;
-            if let Some(log) = Folder::finished(&path, &point.plan.to_json()) {
+            if let Some(log) = Folder::finished(&path, &point.plan.to_json())? {
                 self.tell(&point.name, true);
                 let run = Run::of_file(log, path);
                 return Ok(PointRun { point, run, origin: Origin::Resumed });
