@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::process::{Command, Output};
 use std::thread::yield_now;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use servemark_mock::{MockServer, MockSpec};
@@ -28,7 +27,7 @@ fn is_whole(log: &str) -> bool {
 fn refused(folder: &Folder, more: &[&str]) -> String {
     let mut spec = MockSpec::default();
     spec.keep_requests = 4;
-    let server = MockServer::start(spec).unwrap();
+    let server = MockServer::start(spec).expect("a server");
     let url = server.base_url();
     let target = ["--backend", "sglang-oai-chat", "--base-url", &url, "--model", "mock"];
     let load = ["--tokenizer", TOKENIZER, "--dataset-name", "random-ids", "--num-prompts", "2"];
@@ -41,12 +40,14 @@ fn refused(folder: &Folder, more: &[&str]) -> String {
 
 /// The usual names of run logs of the seconds to come.
 fn names_to_come() -> Vec<String> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let date = |args: &[&str]| {
+        let output = Command::new("date").arg("-u").args(args).output();
+        text(&output.expect("date runs").stdout).trim().to_owned()
+    };
+    let now: u64 = date(&["+%s"]).parse().expect("seconds since 1970");
     let name = |second: u64| {
-        let at = format!("@{second}");
-        let date = Command::new("date").args(["-u", "-d", &at, "+%Y%m%d_%H%M%S"]).output();
-        let date = text(&date.expect("date runs").stdout);
-        format!("servemark_sglang_{}.runlog.jsonl", date.trim())
+        let date = date(&["-d", &format!("@{second}"), "+%Y%m%d_%H%M%S"]);
+        format!("servemark_sglang_{date}.runlog.jsonl")
     };
     (now..now + 120).map(name).collect()
 }

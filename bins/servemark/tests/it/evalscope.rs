@@ -117,7 +117,9 @@ fn the_files_of_a_run_are_made_again_of_its_log() {
     let names = ["benchmark_summary.json", "benchmark_percentile.json", "benchmark_data.db"];
     let paths = names.map(|name| stage.folder.path().join(folder).join(name));
     let before = fs::read(&paths[0]).unwrap();
-    paths.iter().for_each(|path| fs::remove_file(path).unwrap());
+    for path in &paths {
+        fs::remove_file(path).unwrap();
+    }
     let log = format!("{folder}/run.runlog.jsonl");
     ends_with(0, &servemark(&stage.folder, &["score", &log, "--files"]));
     assert!(paths.iter().all(|path| path.exists()));
