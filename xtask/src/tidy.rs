@@ -69,6 +69,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-datasets", "servemark-hub"]),
+    ("signal-hook", &["mock-server", "servemark-terminal"]),
     ("statrs", &["servemark-metrics"]),
     ("symphonia", &["servemark-datasets"]),
     ("tokenizers", &["servemark-tokenizer"]),

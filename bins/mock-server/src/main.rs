@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -76,6 +77,8 @@ struct Flags {
 
 fn main() -> Result<()> {
     let flags = Flags::parse();
+    // A truth log beyond the limit of a file's size is an error of its write, not the end.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     // Made before the server starts, so that a path that cannot be written is known at once.
     let truth = flags.truth.as_deref().map(create).transpose()?;
     let server = MockServer::start(flags.spec()?)?;

@@ -35,6 +35,9 @@ pub struct CompareArgs {
     /// two run logs
     #[arg(long, requires = "conditions")]
     pub beyond_noise: bool,
+    /// Leave damaged lines of run logs out; they are an error otherwise
+    #[arg(long)]
+    pub skip_damaged: bool,
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
@@ -44,7 +47,15 @@ impl CompareArgs {
     /// Two results, compared as vLLM's Rust client does with `--compare`.
     pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
         let policy = MetricPolicy::vllm();
-        Self { before, after, policy, conditions: Vec::new(), beyond_noise: false, json: false }
+        Self {
+            before,
+            after,
+            policy,
+            conditions: Vec::new(),
+            beyond_noise: false,
+            skip_damaged: false,
+            json: false,
+        }
     }
 
     /// What is compared: what vLLM's client compares, and what conditions are about.

@@ -9,7 +9,7 @@ mod worker;
 
 pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs, TrustArgs};
 pub(crate) use self::run::{
-    AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict, usual_run_log,
+    AskingArgs, JudgingArgs, RunArgs, if_taken, parse_layout, parse_verdict, usual_run_log,
 };
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};

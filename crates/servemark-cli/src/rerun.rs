@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
-use servemark_core::Header;
+use servemark_core::{Header, IfTaken};
 use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
 
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::usual_run_log;
+use crate::own::{if_taken, usual_run_log};
 use crate::score::ScoringArgs;
 use crate::{Parsed, sglang};
 
@@ -41,6 +41,9 @@ struct RerunArgs {
     /// servemark_BACKEND_DATE_TIME.runlog.jsonl
     #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
     run_log: Option<PathBuf>,
+    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    #[arg(long, requires = "run_log")]
+    overwrite: bool,
     /// Keep the new run in memory only
     #[arg(long)]
     no_run_log: bool,
@@ -60,6 +63,7 @@ pub struct Rerun {
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
     run_log: NewLog,
+    if_taken: IfTaken,
     plan_only: bool,
     credentials: Credentials,
     environment: Environment,
@@ -136,6 +140,7 @@ impl Rerun {
             NewLog::Nowhere => None,
             NewLog::Usual => Some(usual_run_log(&header.facts.backend, self.environment.now())),
         };
+        output.run_log_if_taken = self.if_taken;
         output
     }
 }
@@ -192,6 +197,11 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         recorded: args.recorded,
         base_url: base_url.transpose()?,
         how: args.how,
+        if_taken: if args.no_run_log {
+            IfTaken::Refuse
+        } else {
+            if_taken(args.run_log.is_some(), args.overwrite)
+        },
         run_log: match args.run_log {
             Some(path) => NewLog::At(path),
             None if args.no_run_log => NewLog::Nowhere,

@@ -23,6 +23,13 @@ pub struct ScoreArgs {
     /// How it is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
+    /// Write the files of vLLM's, AISBench's or evalscope's that the run was to leave behind, where
+    /// it was to
+    #[arg(long)]
+    pub files: bool,
+    /// Leave damaged lines out; they are an error otherwise
+    #[arg(long)]
+    pub skip_damaged: bool,
 }
 
 /// How a run is scored that has a log already.

@@ -5,12 +5,20 @@ use servemark::report::{comparison_json, write_comparison};
 use servemark::{ComparedResults, ExitCode, compare as compare_results};
 use servemark_cli::CompareArgs;
 
-use crate::screen;
+use crate::{score, screen};
 
 /// Compares two results. Its exit code is 3 if a condition holds.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let paths = [args.before.as_path(), args.after.as_path()];
-    let compared = compare_results(paths, &args.figures(), &args.policy())?;
+    let compared = compare_results(
+        paths,
+        &args.figures(),
+        &args.policy(),
+        score::if_damaged(args.skip_damaged),
+    )?;
+    for (path, left_out) in paths.into_iter().zip(&compared.left_out) {
+        score::say_left_out(path, left_out);
+    }
     screen::print(&shown(args, &compared)?);
     Ok(judge(args, &compared.comparison))
 }

@@ -17,6 +17,7 @@ use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
 use self::progress::Tracker;
+use crate::results::{self, Unwritten};
 use crate::{screen, serve};
 
 /// Does what was asked for. Its exit code is that of the run that went worst.
@@ -84,9 +85,10 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
     let scores = Scores::of_run(&done.run, &plan.scoring);
     serve::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
+    let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {
-        let kept = scores.save_evalscope(&reported.run, done.run.sent.as_ref(), folder);
-        kept.with_context(|| format!("cannot write the results to {}", folder.display()))?;
+        let sent = done.run.sent.as_ref();
+        unwritten.add("--files", results::write_evalscope(&scores, &reported.run, sent, folder));
     }
     if asked.debug {
         let path = asked.folder.join("benchmark.log");
@@ -94,6 +96,7 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;
+    unwritten.settled(done.run.run_log.as_deref())?;
     Ok((reported, code))
 }
 
@@ -127,11 +130,14 @@ fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
 /// Makes the folder of every run; one that holds a run already stays as it is.
 fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
     let PointsSpec::Listed(plans) = &spec.points else { return Ok(()) };
-    plans.iter().filter_map(|named| folder(&named.plan)).try_for_each(make_folder)
+    plans.iter().try_for_each(|named| make_folder(&named.plan))
 }
 
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
-    let is_taken = folder.join("benchmark_args.json").exists();
+fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
+    let Some(folder) = folder(plan) else { return Ok(()) };
+    // A run that was killed left its log and nothing else.
+    let is_logged = plan.output.run_log.as_ref().is_some_and(|path| path.exists());
+    let is_taken = is_logged || folder.join("benchmark_args.json").exists();
     if is_taken {
         let folder = folder.display();
         let why = format!("{folder} holds a run already; choose another --outputs-dir or --name");

@@ -23,10 +23,9 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
     serve::show(&scores)?;
-    if let Some(path) = &offline.output_json {
-        keep(path, &document)?;
-    }
+    let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
     let code = serve::keep(&run, &scores, &plan.output)?;
+    kept?;
     if offline.stays {
         screen::complain("All is done; Ctrl-C ends the program.");
         stay_until_ctrl_c(&context)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::Progress;
 use servemark::plan::BenchPlan;
-use servemark::{Audience, Live, News};
+use servemark::{Audience, ExitCode, Live, News};
 
 use crate::ticker::Ticker;
 use crate::vllm::VllmVoice;
@@ -110,16 +110,35 @@ pub(crate) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyh
     Ok(String::from_utf8(out)?)
 }
 
-/// Text for standard output.
+/// Text for standard output. What cannot be written is told by [`settled`].
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
 
-/// Bytes for standard output. Whoever closed it has seen enough.
+/// Bytes for standard output. The first failure is kept, and nothing is printed after it: a run
+/// goes on, and its files are written.
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    let mut failure = lock(&STDOUT_FAILURE);
+    if failure.is_none() {
+        let mut out = io::stdout().lock();
+        *failure = out.write_all(bytes).and_then(|()| out.flush()).err();
+    }
 }
+
+/// The exit code of a program that is about to end: at least 1 if standard output was closed or
+/// full, which is told then.
+pub(crate) fn settled(code: ExitCode) -> ExitCode {
+    match lock(&STDOUT_FAILURE).take() {
+        None => code,
+        Some(error) => {
+            complain(&format!("error: cannot write to standard output: {error}"));
+            code.max(ExitCode::Internal)
+        }
+    }
+}
+
+/// Why standard output, of which a process has one, takes nothing more.
+static STDOUT_FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

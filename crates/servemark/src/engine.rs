@@ -42,7 +42,7 @@ async fn run(
     check_lengths(engine.facts(), before.chain([&drawn.load]))?;
     let header = header(clock_started, plan, spec, &engine, &drawn).await;
     let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
+    let journal = Journal::open(&plan.output, header, live, room)?;
     let stage = Stage { plan, context, engine: &engine, drawn: &drawn };
     let measured = stage.perform(&journal, clock).await?;
     let closing = journal.close();
@@ -51,7 +51,7 @@ async fn run(
         footer.retokenized = afterwards::count(context, drawn.tokenizer.as_ref(), &closing);
     }
     stage.end_engine().await;
-    ended(plan, context, closing, footer)
+    ended(context, closing, footer)
 }
 
 /// What a run is made of before there is an engine.
@@ -81,21 +81,15 @@ async fn drawn(
 }
 
 /// A run whose engine was lost before anything was done is none.
-fn ended(
-    plan: &BenchPlan,
-    context: &RunContext,
-    closing: Closing,
-    footer: Footer,
-) -> Result<Run, ExecuteError> {
+fn ended(context: &RunContext, closing: Closing, footer: Footer) -> Result<Run, ExecuteError> {
     let lost = footer.engine_ended.clone();
     let nothing_is_done = !closing.records.iter().any(RequestRecord::is_success);
-    let Ended { log, audit, error: run_log_error } = closing.finish(footer);
+    let Ended { log, audit, path: run_log, error: run_log_error } = closing.finish(footer);
     match lost {
         Some(why) if nothing_is_done => return Err(ExecuteError::EngineLost { why }),
         Some(why) => context.tell(&News::EngineLost { why: &why }),
         None => {}
     }
-    let run_log = plan.output.run_log.clone();
     Ok(Run { log, audit, run_log, run_log_error, lost_shards: 0, sent: None })
 }
 

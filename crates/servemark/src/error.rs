@@ -12,6 +12,8 @@ use servemark_plan::PlanError;
 use servemark_schedule::ScheduleError;
 use thiserror::Error;
 
+use crate::OutputError;
+
 /// Why a run did not come to its report.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -67,6 +69,9 @@ pub enum ExecuteError {
     /// The prefix cache could not be filled before the measurement.
     #[error("the server's prefix cache could not be filled (--cache-hit-rate)")]
     CacheFill(#[source] ClientError),
+    /// A file that the run would write cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The run log cannot be opened.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
@@ -136,7 +141,9 @@ impl ExecuteError {
             | Self::Hub(_)
             | Self::Tokenizer(_)
             | Self::Dataset(_)
-            | Self::Schedule(_) => ExitCode::Usage,
+            | Self::Schedule(_)
+            | Self::Output(_)
+            | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
             Self::NotReady(_) | Self::FirstRequest(_) | Self::Greeting(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,

@@ -75,7 +75,8 @@ fn base64_is_shorter_than_decimal_numbers() {
 #[test]
 fn a_grid_has_a_run_for_every_pair_and_one_table() {
     let folder = TempDir::new().unwrap();
-    let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3", "--run-log", "grid.jsonl"];
+    let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3"];
+    let sweep = [&sweep[..], &["--run-log", "grid.jsonl", "--overwrite"]].concat();
     for (file, rows) in [("grid.md", 2 + 4), ("grid.csv", 1 + 4), ("grid.json", 0)] {
         let output = run(&folder, &[&SMALL[..], &sweep, &["--grid-file", file]].concat());
         let (table, news) = (text(&output.stdout), text(&output.stderr));

@@ -41,7 +41,7 @@ impl Folder {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bench-serving"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
         for variable in ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI"] {

@@ -52,6 +52,15 @@ fn ctrl_c_writes_the_truth_and_is_a_success() {
 }
 
 #[test]
+fn a_standard_output_that_is_full_is_told() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = program(&["--ttft-ms=0"]).stdout(full).output().unwrap();
+    let news = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(news.contains("cannot print the server's URL"), "{news}");
+}
+
+#[test]
 fn flags_reach_the_server() {
     let own = ["--ttft-ms=0", "--itl-ms=0", "--model=m", "--fault=no-done"];
     let cost = ["--threads=2", "--spin", "--pieces-per-write=8"];

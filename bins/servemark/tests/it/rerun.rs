@@ -155,7 +155,11 @@ fn what_cannot_be_run_again_is_refused() {
     let before = fs::read(folder.path().join("run.jsonl")).unwrap();
     for (args, words) in [
         (&["absent.jsonl"][..], "cannot read the run log absent.jsonl"),
-        (&["run.jsonl", "--run-log", "./run.jsonl"], "--run-log is the log of the run that is run"),
+        (&["run.jsonl", "--run-log", "./run.jsonl"], "choose another name or give --overwrite"),
+        (
+            &["run.jsonl", "--run-log", "./run.jsonl", "--overwrite"],
+            "the run log would be written to ./run.jsonl, which this command reads",
+        ),
         (
             &["run.jsonl", "--base-url", "http://h:1"],
             "--base-url has no effect where the run asked",

@@ -8,6 +8,7 @@ use servemark_backends::{
     AisbenchClass, AisbenchSpec as WireSpec, BackendName, BackendSpec, CommonSpec,
 };
 use servemark_client::{BaseUrl, Credentials};
+use servemark_core::IfTaken;
 use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
 use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
@@ -174,6 +175,9 @@ impl Whole<'_> {
         plan.scoring.aisbench.batch_size =
             model.use_timestamp.then(|| model.batch_size.get() as usize);
         plan.output.run_log = self.run_log(model, &group.name())?;
+        if plan.output.run_log.is_some() {
+            plan.output.run_log_if_taken = self.if_taken();
+        }
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
         plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
@@ -270,6 +274,16 @@ impl Whole<'_> {
         let usual =
             || self.folder.join("performances").join(model.abbr.replace('/', "_")).join(name);
         Ok(given.map(|path| if is_named { path } else { usual() }))
+    }
+
+    /// A log of a run that is looked at again is scored where it holds a measurement, so what is
+    /// replaced holds none.
+    fn if_taken(&self) -> IfTaken {
+        match (&self.args.run.run_log, &self.args.reuse) {
+            (Some(_), _) => self.args.run.if_taken(),
+            (None, Some(_)) => IfTaken::Replace,
+            (None, None) => IfTaken::Refuse,
+        }
     }
 
     fn credentials(&self, model: &Model) -> Result<Credentials, CliError> {

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use servemark_core::IfTaken;
 use servemark_metrics::{ConcurrencyRatio, Verdict};
-use servemark_plan::{Layout, ScoringSpec};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::environment::LocalTime;
 use crate::error::CliError;
@@ -22,6 +23,9 @@ pub(crate) struct RunArgs {
     /// Keep the run in memory only
     #[arg(long)]
     pub(crate) no_run_log: bool,
+    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// The file to which a line about that part is appended
     #[arg(long, value_name = "PATH")]
     pub(crate) steady_state_output_file: Option<String>,
@@ -94,6 +98,9 @@ impl RunArgs {
         backend: &str,
         now: LocalTime,
     ) -> Result<Option<PathBuf>, CliError> {
+        if self.overwrite && self.run_log.is_none() {
+            return Err(CliError::NoEffect { flag: "--overwrite", when: "without --run-log" });
+        }
         match (&self.run_log, self.no_run_log) {
             (Some(_), true) => {
                 let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
@@ -103,6 +110,33 @@ impl RunArgs {
             (None, true) => Ok(None),
             (None, false) => Ok(Some(usual_run_log(backend, now))),
         }
+    }
+
+    /// What happens where that file exists.
+    pub(crate) fn if_taken(&self) -> IfTaken {
+        if_taken(self.run_log.is_some(), self.overwrite)
+    }
+
+    /// Puts both into a plan's output.
+    pub(crate) fn keep_log(
+        &self,
+        backend: &str,
+        now: LocalTime,
+        output: &mut OutputSpec,
+    ) -> Result<(), CliError> {
+        output.run_log = self.run_log(backend, now)?;
+        output.run_log_if_taken =
+            if output.run_log.is_some() { self.if_taken() } else { IfTaken::Refuse };
+        Ok(())
+    }
+}
+
+/// What happens where the file of a run log exists: a name that nobody gave is made another.
+pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
+    match (is_named, overwrites) {
+        (false, _) => IfTaken::Number,
+        (true, false) => IfTaken::Refuse,
+        (true, true) => IfTaken::Replace,
     }
 }
 

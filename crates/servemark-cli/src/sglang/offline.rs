@@ -144,7 +144,7 @@ impl OfflineArgs {
     ) -> Result<(), CliError> {
         let plan = &mut run.plan;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
-        plan.output.run_log = self.run.run_log("engine", environment.now())?;
+        self.run.keep_log("engine", environment.now(), &mut plan.output)?;
         plan.output.result_file =
             (!self.result_filename.is_empty()).then(|| self.result_filename.clone().into());
         plan.output.steady_state_file = self.run.steady_state_output_file.as_ref().map(Into::into);

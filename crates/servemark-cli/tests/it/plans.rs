@@ -117,6 +117,7 @@ fn no_flag_at_all() {
       },
       "output": {
         "run_log": "servemark_sglang_20260704_090500.runlog.jsonl",
+        "run_log_if_taken": "number",
         "result_file": "sglang_0704_1000_sharegpt.jsonl",
         "details": false,
         "steady_state_file": null
@@ -371,6 +372,7 @@ fn where_results_go() {
     .output.run_log = "run.jsonl"
     .output.result_file = "out.jsonl"
     .output.details = true
+    .output.run_log_if_taken is gone
     .echo.tag = "night"
     .echo.max_concurrency = 0
     "#);

@@ -265,7 +265,7 @@ fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.output.run_log = Some(Path::new("/nowhere/at/all").to_owned());
     let error = run(&plan).unwrap_err();
-    assert_eq!(error.exit_code(), ExitCode::Internal);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }
 
