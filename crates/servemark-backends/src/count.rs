@@ -65,6 +65,7 @@ impl<'de> Visitor<'de> for CountVisitor {
         Ok(Count::odd(None, value.to_string()))
     }
 
+    #[expect(clippy::cast_sign_loss, reason = "what is negative is not taken")]
     fn visit_f64<E>(self, value: f64) -> Result<Count, E> {
         let is_whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
         Ok(Count::odd(is_whole.then_some(value as u32), format!("{value:?}")))

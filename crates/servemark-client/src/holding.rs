@@ -30,7 +30,6 @@ impl Default for AnswerLimits {
 }
 
 impl AnswerLimits {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -103,7 +103,7 @@ async fn a_dialect_of_lines_is_read_under_any_content_type() {
         r#"{"message":{"content":"b"},"done":false}"#,
         r#"{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":2}"#,
     ];
-    let events: String = lines.iter().map(|line| format!("data: {line}\n\n")).collect();
+    let events = format!("data: {}\n\n", lines.join("\n\ndata: "));
     for (content_type, body) in [
         ("application/x-ndjson", lines.join("\n")),
         ("application/json", lines.join("\n")),

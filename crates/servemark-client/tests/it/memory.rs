@@ -7,7 +7,9 @@ use servemark_core::{ErrorKind, RequestRecord, Sample};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Notify, mpsc};
 
-use crate::support::{Peer, RawServer, STREAM, ask_for, chunk, error, stream, transport};
+use crate::support::{
+    LAST_CHUNK, Peer, RawServer, STREAM, ask_for, chunk, error, stream, transport,
+};
 
 /// A server that answers by what the header `x-answer` names, and reports every endless answer
 /// whose connection the client has closed.
@@ -18,18 +20,14 @@ async fn server(release: Arc<Notify>) -> (RawServer, mpsc::UnboundedReceiver<usi
         async move {
             while let Some(request) = peer.request().await {
                 let endless = ENDLESS.iter().find(|(name, ..)| request.contains(name));
-                match endless {
-                    Some((_, head, piece)) => {
-                        pour(&mut peer, head, piece).await;
-                        let _ = closed.send(peer.number);
-                        return;
-                    }
-                    None => {
-                        peer.send(format!("{STREAM}{}", chunk("data: a\n\n"))).await;
-                        release.notified().await;
-                        peer.send(chunk("data: b\n\ndata: [DONE]\n\n") + "0\r\n\r\n").await;
-                    }
+                if let Some((_, head, piece)) = endless {
+                    pour(&mut peer, head, piece).await;
+                    let _ = closed.send(peer.number);
+                    return;
                 }
+                peer.send(format!("{STREAM}{}", chunk("data: a\n\n"))).await;
+                release.notified().await;
+                peer.send(chunk("data: b\n\ndata: [DONE]\n\n") + LAST_CHUNK).await;
             }
         }
     })
