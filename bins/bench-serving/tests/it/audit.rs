@@ -102,6 +102,9 @@ fn both_parts_of_the_verdict_are_in_the_table_the_log_and_the_line() {
     assert!(["carried", "strained", "client-limited"].contains(&load), "{audit}");
     let latencies = audit["latencies"]["verdict"].as_str().unwrap();
     assert!(["exact", "corrected", "uncertain"].contains(&latencies), "{audit}");
-    assert!(table.contains(&format!("\n  load              {load}\n  latencies         ")), "{table}");
+    assert!(
+        table.contains(&format!("\n  load              {load}\n  latencies         ")),
+        "{table}"
+    );
     assert!(news.contains(&format!(": load {load}, latencies ")), "{news}");
 }
