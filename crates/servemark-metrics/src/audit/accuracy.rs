@@ -109,7 +109,7 @@ impl LatencyAccuracy {
 
 /// The error of a latency at the 99th percentile: an upper bound, as far as the log can tell.
 fn right_to_us(audit: &Audit) -> Option<f64> {
-    let stamps = audit.reading.stamp_error.at_most.p99_us;
+    let stamps = audit.reading.stamp_error.p99_us;
     let ends = (audit.reading.pieces == 0 && audit.reading.lag.samples > 0).then_some(0.0);
     let stamps = stamps.or(ends).filter(|_| !is_stamped_by_engine(audit))?;
     Some(limits::STAMP_FLOOR_US + stamps + displacement_us(audit).unwrap_or_default())
@@ -168,7 +168,7 @@ fn user_clock(audit: &Audit) -> Option<String> {
 fn inexact(audit: &Audit) -> Option<String> {
     let (bound, yardstick) = (right_to_us(audit)?, audit.reading.yardstick?);
     let error = audit.reading.stamp_error;
-    let shared = (error.at_most.p99_us > Some(0.0)).then(|| {
+    let shared = (error.p99_us > Some(0.0)).then(|| {
         let share = percent(audit.reading.share_of_pieces(error.doubtful));
         format!("{share} of the pieces were read together with later bytes")
     });

@@ -23,6 +23,13 @@ pub struct StampError {
     /// The largest error that each stamped piece can have: none of a piece alone in its read, and
     /// of a doubtful one the time from the read before it to its stamp.
     pub at_most: Spread,
+    /// How long after their arrival pieces were read that were alone in their read on a shared
+    /// connection.
+    pub lone_lag: Spread,
+    /// A bound on the 99th percentile of the errors: that of `at_most`, or, where at most half of
+    /// the pieces are doubtful, the longest lag of a lone piece if that is less. A doubtful piece
+    /// waited for its read as lone ones did.
+    pub p99_us: Option<f64>,
 }
 
 impl StampError {
@@ -53,6 +60,7 @@ struct Tallies {
     trusts_prompt_reads: bool,
     doubtful: u64,
     at_most: Tally,
+    lone_lag: Tally,
 }
 
 impl Tallies {
@@ -114,6 +122,7 @@ impl Tallies {
         let is_alone = read.iter().all(|event| event.stream == stream) && pieces().count() == 1;
         if is_alone {
             self.at_most.add(0);
+            self.lone_lag.add(lag_us.into());
             return;
         }
         // A thread that has its core to itself comes within tens of microseconds after the first
@@ -132,7 +141,11 @@ impl Tallies {
     }
 
     fn stamp_error(self) -> StampError {
-        StampError { doubtful: self.doubtful, at_most: self.at_most.spread() }
+        let (at_most, lone_lag) = (self.at_most.spread(), self.lone_lag.spread());
+        let share = self.doubtful as f64 / at_most.samples.max(1) as f64;
+        let longest = lone_lag.max_us.filter(|_| share <= limits::MOST_DOUBTFUL);
+        let p99_us = at_most.p99_us.map(|p99| longest.map_or(p99, |lag| lag.min(p99)));
+        StampError { doubtful: self.doubtful, at_most, lone_lag, p99_us }
     }
 }
 

@@ -54,7 +54,7 @@ fn reading(table: &mut Table, reading: &Reading) {
         table.row(label, pieces);
     }
     let error = reading.stamp_error;
-    if let Some(p99) = error.at_most.p99_us.filter(|_| error.doubtful > 0) {
+    if let Some(p99) = error.p99_us.filter(|_| error.doubtful > 0) {
         let (share, p99) = (percent(reading.share_of_pieces(error.doubtful)), milliseconds(p99));
         table.row("stamp error", format!("p99 at most {p99}; {share} of the pieces in doubt"));
     }

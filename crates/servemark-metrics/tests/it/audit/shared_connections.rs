@@ -53,17 +53,24 @@ fn fewer_than_one_piece_in_a_hundred_that_shared_a_read_are_left_to_the_tail() {
 }
 
 #[test]
-fn more_of_them_are_known_to_the_time_since_the_read_before() {
+fn more_of_them_waited_no_longer_than_the_lone_ones() {
     let audit = together(100, 300).audit();
     let error = audit.reading.stamp_error;
-    assert_eq!(error.doubtful, 200);
+    assert_eq!((error.doubtful, error.lone_lag.max_us), (200, Some(300.0)));
     // A read of the connection was at most a gap before, less the lag of that read.
     assert_eq!(error.at_most.max_us, Some(9_700.0));
-    let p99 = error.at_most.p99_us.unwrap();
-    assert!(p99 >= 1_000.0, "{error:?}");
-    assert_eq!(audit.latencies.right_to_us, Some(30.0 + p99));
+    assert!(error.at_most.p99_us >= Some(1_000.0), "{error:?}");
+    assert_eq!(audit.latencies.right_to_us, Some(330.0));
+    assert_eq!(audit.verdict, Verdict::Corrected, "{audit}");
+}
+
+#[test]
+fn what_waited_long_in_shared_reads_is_in_doubt() {
+    let audit = together(100, 900).audit();
+    assert_eq!(audit.latencies.right_to_us, Some(930.0));
     assert_eq!(audit.verdict, Verdict::Suspect, "{audit}");
-    let reason = "5.0 % of the pieces were read together with later bytes";
+    let reason = "latencies are known to 930 us, 9.3 % of the median gap between reads of 10.00 ms: \
+                  5.0 % of the pieces were read together with later bytes";
     assert!(audit.to_string().contains(reason), "{audit}");
 }
 
