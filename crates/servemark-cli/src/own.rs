@@ -5,6 +5,7 @@ mod run;
 mod scope;
 mod shards;
 mod simulator;
+mod stopping;
 mod worker;
 
 pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs};
@@ -14,6 +15,7 @@ pub(crate) use self::run::{
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
+pub(crate) use self::stopping::StoppingArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]
 pub(crate) use self::worker::usual_engine_log;

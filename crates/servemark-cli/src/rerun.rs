@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_backends::BackendSpec;
@@ -15,7 +16,7 @@ use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::usual_run_log;
+use crate::own::{StoppingArgs, usual_run_log};
 use crate::score::ScoringArgs;
 use crate::{Parsed, sglang};
 
@@ -48,6 +49,8 @@ struct RerunArgs {
     #[arg(long)]
     plan_only: bool,
     #[command(flatten)]
+    stopping: StoppingArgs,
+    #[command(flatten)]
     how: ScoringArgs,
 }
 
@@ -60,6 +63,7 @@ pub struct Rerun {
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
     run_log: NewLog,
+    grace: Duration,
     plan_only: bool,
     credentials: Credentials,
     environment: Environment,
@@ -88,6 +92,7 @@ impl Rerun {
             credentials: self.credentials.clone(),
             hub: self.environment.hub(),
             cache: self.environment.cache(),
+            grace: self.grace,
             progress: true,
             plan_only: self.plan_only,
             warnings: Vec::new(),
@@ -197,6 +202,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
             None if args.no_run_log => NewLog::Nowhere,
             None => NewLog::Usual,
         },
+        grace: args.stopping.grace,
         plan_only: args.plan_only,
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),

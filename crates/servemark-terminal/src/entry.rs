@@ -4,7 +4,7 @@ use std::env::args_os;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use servemark::ExitCode as Code;
+use servemark::{ExitCode as Code, stopped_by};
 use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding_bench};
 
 use crate::{screen, serve};
@@ -38,7 +38,7 @@ fn answer(
     tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().init();
     let args = args_os().skip(1).collect();
     match parse(args, &Environment::from_process()) {
-        Ok(invocation) => serve::invoked(invocation).into(),
+        Ok(invocation) => serve::invoked(invocation).of_process(stopped_by()).into(),
         Err(usage) if usage.is_help() => {
             screen::print(&usage.to_string());
             Code::Ok.into()

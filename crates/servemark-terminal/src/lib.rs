@@ -11,6 +11,7 @@ mod evalscope;
 mod offline;
 mod one_batch;
 mod rerun;
+mod rewrite;
 mod screen;
 mod selftest;
 mod series;

@@ -9,7 +9,7 @@ use servemark::metrics::Standing;
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, Sent,
-    SweepRunError, VllmSaved, dry_run, execute, stop_on_ctrl_c,
+    SweepRunError, VllmSaved, dry_run, execute, stop_on_signals,
 };
 use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
 
@@ -86,7 +86,7 @@ pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     let screen = Screen::new(progress, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
-    stop_on_ctrl_c(context.clone())?;
+    stop_on_signals(context.clone())?;
     Ok(context)
 }
 
@@ -96,6 +96,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
     context.cache.clone_from(&parsed.cache);
+    context.grace.set(parsed.grace);
     context
 }
 

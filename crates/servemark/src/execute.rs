@@ -126,8 +126,11 @@ async fn drawn(
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-    let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+    let (tokenizer, load) = context.live.drawing(|| {
+        let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
+        let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+        Ok::<_, ExecuteError>((tokenizer, load))
+    })?;
     Ok((server, names, tokenizer, load))
 }
 

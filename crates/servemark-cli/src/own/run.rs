@@ -8,6 +8,7 @@ use servemark_plan::{Layout, ScoringSpec};
 
 use crate::environment::LocalTime;
 use crate::error::CliError;
+use crate::own::StoppingArgs;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct RunArgs {
     /// The file to which a line about that part is appended
     #[arg(long, value_name = "PATH")]
     pub(crate) steady_state_output_file: Option<String>,
+    #[command(flatten)]
+    pub(crate) stopping: StoppingArgs,
     #[command(flatten)]
     pub(crate) asking: AskingArgs,
 }

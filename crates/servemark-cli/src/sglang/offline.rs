@@ -154,6 +154,7 @@ impl OfflineArgs {
         plan.control.settle = Duration::ZERO;
         plan.server = ServerSpec::Engine(self.engine(plan, given, python)?);
         plan.echo = JsonObject::new();
+        run.grace = self.run.stopping.grace;
         run.plan_only = self.run.asking.plan_only;
         run.warnings.clear();
         run.warnings.extend(candle::remark(&self.target));
