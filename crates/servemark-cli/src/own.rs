@@ -10,7 +10,8 @@ mod worker;
 
 pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs};
 pub(crate) use self::run::{
-    AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict, usual_run_log,
+    AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, parse_layout, parse_share, parse_verdict,
+    usual_run_log,
 };
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};

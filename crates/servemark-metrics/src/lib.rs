@@ -58,7 +58,7 @@ pub use comparison::{
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch};
-pub use failures::{FailureGroup, FailureMessage};
+pub use failures::{FailureGroup, FailureMessage, FailureTally};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};

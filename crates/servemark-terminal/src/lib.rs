@@ -8,6 +8,7 @@ mod aisbench;
 mod compare;
 mod entry;
 mod evalscope;
+mod failures;
 mod offline;
 mod one_batch;
 mod rerun;

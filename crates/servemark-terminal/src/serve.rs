@@ -13,6 +13,7 @@ use servemark::{
 };
 use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
 
+use crate::failures;
 use crate::screen::{self, Screen};
 
 /// Does what was asked for and says how it went.
@@ -38,10 +39,12 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
         _ => unreachable!("every invocation is served"),
     };
-    done.unwrap_or_else(|error| {
+    let code = done.unwrap_or_else(|error| {
         screen::complain(&format!("{speaker}error: {error:#}"));
         exit_code(&error)
-    })
+    });
+    failures::say();
+    code
 }
 
 /// One run.
@@ -124,6 +127,7 @@ pub(crate) fn keep(
     scores: &Scores<'_>,
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
+    failures::note(&run.log);
     append(scores, output, run.sent.as_ref())?;
     say_verdict(scores);
     say_objectives(scores);
@@ -149,6 +153,7 @@ fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let shows_texts = scoring.print_requests || output.details;
     let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
     let scores = Scores::of(&log, &scoring);
+    failures::note(&log);
     show(&scores)?;
     append(&scores, &output, None)?;
     say_verdict(&scores);

@@ -5,7 +5,7 @@ use servemark::{ExitCode, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
 use crate::rewrite::Rewrite;
-use crate::{screen, serve};
+use crate::{failures, screen, serve};
 
 /// Searches: a line for each round that is done, then a table of all loads and the answer. Its exit
 /// code is 3 if not even the smallest load holds.
@@ -13,7 +13,9 @@ pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut search = SloSearch::open(&runs.spec, runs.folder.as_deref(), &context)?;
     while let Some(round) = search.next() {
-        screen::complain(&round?.to_string());
+        let trial = round?;
+        screen::complain(&trial.to_string());
+        trial.rounds.last().into_iter().for_each(|last| failures::note_metrics(&last.metrics));
         write_files(runs, &search.answer(), Rewrite::SoFar)?;
     }
     let answer = search.answer();

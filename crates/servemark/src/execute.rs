@@ -91,6 +91,7 @@ pub(crate) async fn measure(
 ) -> Result<Run, ExecuteError> {
     let &Drawn { server, names, tokenizer, load } = drawn;
     let mut header = facts::header(clock_started, plan, server, names, load);
+    header.credentials = context.credentials.names();
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let (live, room) = (context.live.clone(), Room::of(plan));

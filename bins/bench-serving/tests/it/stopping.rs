@@ -167,3 +167,71 @@ fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
     signal(&child, "-TERM");
     assert_eq!(ended(child).status.code(), Some(143));
 }
+
+/// Two points of a sweep: one request, then two hundred for twenty seconds.
+const SWEEP: [&str; 16] = [
+    "--simulate",
+    "ttft=50ms,itl=20ms",
+    "--random-input-len",
+    "8",
+    "--random-output-len",
+    "10",
+    "--random-range-ratio",
+    "1.0",
+    "--request-rate",
+    "10",
+    "--sweep",
+    "num-prompts=1,200",
+    "--sweep-folder",
+    "points",
+    "--sweep-file",
+    "sweep.csv",
+];
+
+/// Starts the sweep and waits until its first point is done.
+fn after_one_point(folder: &Folder, flags: &[&str]) -> Child {
+    let mut child = folder.spawn(&[&SWEEP[..], flags].concat());
+    while !folder.path("sweep.csv").exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
+        yield_now();
+    }
+    child
+}
+
+/// Checks that the file of the sweep has a head and the point that was done.
+fn check_one_point(folder: &Folder) {
+    let csv = folder.read("sweep.csv");
+    assert!(csv.lines().nth(1).is_some_and(|row| row.contains("num_prompts=1")), "{csv}");
+}
+
+#[test]
+fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
+    let folder = Folder::new();
+    let child = after_one_point(&folder, &[]);
+    signal(&child, "-KILL");
+    ended(child);
+    check_one_point(&folder);
+    assert_eq!(folder.read("sweep.csv").lines().count(), 2);
+}
+
+#[test]
+fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
+    let folder = Folder::new();
+    let child = after_one_point(&folder, &["--grace", "0"]);
+    signal(&child, "-TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    check_one_point(&folder);
+    let table = text(&output.stdout);
+    assert!(table.lines().any(|line| line.starts_with("| num_prompts=1 ")), "{table}");
+}
+
+#[test]
+fn the_last_line_says_which_requests_failed_and_sglangs_exit_code_stays() {
+    let folder = Folder::new();
+    let faults = ["--simulate-fault", "status:500/4", "--warmup-requests", "0", "--no-run-log"];
+    let output = folder.run(&[&crate::program::SMALL[..], &faults].concat());
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    assert!(news.ends_with("\n3 of 12 requests failed: 3 http status 500\n"), "{news}");
+}
