@@ -53,7 +53,8 @@ pub use audit::{
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, Comparison, Condition, ScoredRun, Worth,
+    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
+    Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench;
+mod compare;
 mod engines;
 mod evalscope;
 mod one_batch;
