@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use servemark::core::JsonObject;
 use servemark::plan::{BenchPlan, PointsSpec, SweepSpec};
-use servemark::report::{EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
+use servemark::report::{EvalscopeRates, EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
 use servemark::runner::Stop;
 use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
@@ -96,6 +96,9 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;
+    if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
+        screen::complain(&format!("note: {rates}"));
+    }
     Ok((reported, code))
 }
 
