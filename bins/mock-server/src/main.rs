@@ -1,7 +1,7 @@
 //! The ground-truth server on a port.
 //!
-//! The URL goes to stdout once connections are accepted. Ctrl-C ends it, and the truth log is then
-//! written to the file that was asked for.
+//! The URL goes to stdout once connections are accepted. Ctrl-C, SIGTERM or SIGHUP ends it, and the
+//! truth log is then written to the file that was asked for.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Parser;
 use servemark_mock::{Fault, MockServer, MockSpec, TruthRow, parse_duration, write_truth};
+use servemark_signals::Signals;
 
 /// A server whose answers come on an exact schedule, to test benchmarking clients with.
 #[derive(Debug, Parser)]
@@ -83,7 +84,7 @@ fn main() -> Result<()> {
     let truth = flags.truth.as_deref().map(create).transpose()?;
     let server = MockServer::start(flags.spec()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    runtime.block_on(announce_until_ctrl_c(&server))?;
+    runtime.block_on(announce_until_signal(&server))?;
     match truth {
         Some(file) => write(&server.take_truth(), file).context("cannot write the truth log"),
         None => Ok(()),
@@ -121,12 +122,13 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("cannot write to {}", path.display()))
 }
 
-async fn announce_until_ctrl_c(server: &MockServer) -> Result<()> {
-    let ctrl_c = tokio::spawn(tokio::signal::ctrl_c());
-    // Lets the task begin to listen, so that whoever has read the URL can end the program.
-    tokio::task::yield_now().await;
+/// Prints the URL and waits for a signal that ends the program. Signals are received before the URL is
+/// printed, so that a program which has read it can end this one in order.
+async fn announce_until_signal(server: &MockServer) -> Result<()> {
+    let mut signals = Signals::listen().context("cannot wait for signals")?;
     writeln!(io::stdout(), "{}", server.base_url()).context("cannot print the server's URL")?;
-    ctrl_c.await?.context("cannot wait for Ctrl-C")
+    signals.next().await;
+    Ok(())
 }
 
 fn write(rows: &[TruthRow], file: File) -> io::Result<()> {

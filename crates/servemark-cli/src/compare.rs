@@ -12,7 +12,8 @@ use crate::error::UsageError;
 ///
 /// Each is a run log, or a result file of SGLang's or vLLM's, of which the last line counts. Where
 /// both are run logs, each change comes with whether it is more than chance would make it. Exit
-/// codes: 0; 2, a file is no result; 3, a condition of --fail-if holds.
+/// codes: 0; 2, a file is no result; 3, a condition of --fail-if holds, or is not judged because the
+/// client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[non_exhaustive]
@@ -38,6 +39,10 @@ pub struct CompareArgs {
     /// Leave damaged lines of run logs out; they are an error otherwise
     #[arg(long)]
     pub skip_damaged: bool,
+    /// Judge changes and conditions even where the client audit of a run says suspect or
+    /// client-limited, so that its numbers may be the client's
+    #[arg(long)]
+    pub force: bool,
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
@@ -54,6 +59,7 @@ impl CompareArgs {
             conditions: Vec::new(),
             beyond_noise: false,
             skip_damaged: false,
+            force: false,
             json: false,
         }
     }

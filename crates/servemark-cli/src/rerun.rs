@@ -5,17 +5,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
 use servemark_core::{Header, IfTaken};
-use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
+use servemark_plan::{BenchPlan, OutputSpec, ScoringSpec, ServerSpec};
 
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{if_taken, usual_run_log};
+use crate::own::{OWN_TOLERANCE, StoppingArgs, if_taken, parse_share, usual_run_log};
 use crate::score::ScoringArgs;
 use crate::{Parsed, sglang};
 
@@ -50,6 +51,12 @@ struct RerunArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
+    /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
+    /// that of the run if it named one, else 0.01
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    tolerate_failures: Option<f64>,
+    #[command(flatten)]
+    stopping: StoppingArgs,
     #[command(flatten)]
     how: ScoringArgs,
 }
@@ -64,6 +71,8 @@ pub struct Rerun {
     how: ScoringArgs,
     run_log: NewLog,
     if_taken: IfTaken,
+    grace: Duration,
+    tolerated_failures: Option<f64>,
     plan_only: bool,
     credentials: Credentials,
     environment: Environment,
@@ -85,6 +94,7 @@ impl Rerun {
             move_to(&mut plan, url)?;
         }
         plan.scoring = self.how.scoring(plan.scoring);
+        plan.scoring.tolerated_failures = self.tolerance(plan.scoring.tolerated_failures);
         plan.output = self.output(header);
         keep_engine_log(&mut plan);
         Ok(Parsed {
@@ -92,9 +102,10 @@ impl Rerun {
             credentials: self.credentials.clone(),
             hub: self.environment.hub(),
             cache: self.environment.cache(),
+            grace: self.grace,
             progress: true,
             plan_only: self.plan_only,
-            warnings: Vec::new(),
+            warnings: self.missing_credentials(header).into_iter().collect(),
         })
     }
 
@@ -114,6 +125,25 @@ impl Rerun {
         )
     }
 
+    /// Names the headers that carried credentials in the old run and are not given for this one.
+    fn missing_credentials(&self, header: &Header) -> Option<String> {
+        let given = self.credentials.names();
+        let missing: Vec<&str> = header
+            .credentials
+            .iter()
+            .filter(|name| !given.contains(name))
+            .map(String::as_str)
+            .collect();
+        (!missing.is_empty()).then(|| {
+            let key = if missing.contains(&"authorization") { API_KEY } else { "" };
+            format!(
+                "the run sent credentials that this one lacks, because a run log keeps their names \
+                 only: {}; {key}give --header NAME=VALUE",
+                missing.join(", ")
+            )
+        })
+    }
+
     /// The plan of the run, if it says all that the run was.
     fn plan(&self, header: &Header) -> Result<BenchPlan, CliError> {
         let plan: BenchPlan = serde_json::from_value(header.plan.clone()).map_err(|error| {
@@ -127,6 +157,13 @@ impl Rerun {
             return Err(self.refuse(ONE_BATCH.to_owned()));
         }
         Ok(plan)
+    }
+
+    /// The largest share of failed requests that is tolerated, where the old run tolerated `recorded`.
+    fn tolerance(&self, recorded: f64) -> f64 {
+        let of_dialect = ScoringSpec::default().tolerated_failures;
+        let named = (recorded < of_dialect).then_some(recorded);
+        self.tolerated_failures.or(named).unwrap_or(OWN_TOLERANCE)
     }
 
     fn refuse(&self, why: String) -> CliError {
@@ -207,6 +244,8 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
             None if args.no_run_log => NewLog::Nowhere,
             None => NewLog::Usual,
         },
+        grace: args.stopping.grace,
+        tolerated_failures: args.tolerate_failures,
         plan_only: args.plan_only,
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),
@@ -222,6 +261,8 @@ fn credentials(headers: &[String], environment: &Environment) -> Result<Credenti
     };
     headers.iter().try_fold(sglang::keyed(environment)?, with)
 }
+
+const API_KEY: &str = "set OPENAI_API_KEY or API_KEY for authorization, or ";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -57,12 +57,13 @@ pub use audit::{
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, Comparison, Condition, ScoredRun, Worth,
+    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
+    Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch};
-pub use failures::{FailureGroup, FailureMessage};
+pub use failures::{FailureGroup, FailureMessage, FailureTally};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};

@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use servemark::ExitCode as Code;
+use servemark::{ExitCode as Code, stopped_by};
 use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding_bench};
 
 use crate::{screen, serve};
@@ -47,7 +47,7 @@ fn answer(
             screen::complain(&format!("error: cannot handle signals: {error}"));
             Code::Internal.into()
         }
-        Ok(parsed) => answered(parsed, &environment).into(),
+        Ok(parsed) => answered(parsed, &environment).of_process(stopped_by()).into(),
     }
 }
 

@@ -7,7 +7,7 @@ use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
 
-use crate::{results, screen, serve};
+use crate::{failures, results, screen, serve};
 
 /// Prints the tables of a run log and writes the files that are asked for.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -23,6 +23,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let reader = if needs_texts { reader } else { reader.without_texts() };
     let (log, left_out) = reader.into_log_and_left_out()?;
     say_left_out(&args.run_log, &left_out);
+    failures::note(&log);
     let scores = Scores::of(&log, &scoring);
     serve::show(&scores)?;
     let mut unwritten = results::write(&scores, &output, None);

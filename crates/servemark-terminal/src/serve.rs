@@ -10,10 +10,11 @@ use servemark::metrics::Standing;
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
-    SweepRunError, dry_run, execute, stop_on_ctrl_c,
+    SweepRunError, dry_run, execute, stop_on_signals,
 };
 use servemark_cli::{CliError, Invocation, Parsed};
 
+use crate::failures;
 use crate::screen::{self, Screen};
 use crate::{outputs, results};
 
@@ -26,6 +27,7 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
         screen::complain(&format!("{speaker}error: {error:#}"));
         exit_code(&error)
     });
+    failures::say();
     screen::settled(code)
 }
 
@@ -93,7 +95,7 @@ pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     let screen = Screen::new(progress, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
-    stop_on_ctrl_c(context.clone())?;
+    stop_on_signals(context.clone())?;
     Ok(context)
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
     context.cache.clone_from(&parsed.cache);
+    context.grace.set(parsed.grace);
     context
 }
 
@@ -130,6 +133,7 @@ pub(crate) fn keep(
     scores: &Scores<'_>,
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
+    failures::note(&run.log);
     let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);

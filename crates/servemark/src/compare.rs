@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use servemark_core::{IfDamaged, LeftOut, RunLog, RunLogError, RunLogReader};
-use servemark_metrics::{Comparison, Figure, MetricPolicy, Metrics, ScoredRun};
+use servemark_metrics::{
+    Audit, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, Metrics, ScoredRun,
+};
 use servemark_report::{Side, figure_in};
 use thiserror::Error;
 
@@ -83,6 +85,9 @@ pub fn compare(
         let [before, after] = sources.each_ref().map(|source| source.numbers(policy));
         Comparison::of(figures, |figure| before.read(figure), |figure| after.read(figure))
     };
+    let audited = sources.iter().zip([ComparedSide::Before, ComparedSide::After]);
+    let doubts = audited.filter_map(|(source, side)| source.doubt(side));
+    let comparison = comparison.with_doubts(doubts);
     if comparison.changes.is_empty() {
         return Err(CompareError::Nothing { before: before.into(), after: after.into() });
     }
@@ -137,6 +142,14 @@ impl Source {
                 side
             }
             Self::Result(result) => Side::of_result(source, result),
+        }
+    }
+
+    /// The doubt about a run. A result file says nothing of its client.
+    fn doubt(&self, side: ComparedSide) -> Option<Doubt> {
+        match self {
+            Self::Log(log, _) => Doubt::of(side, &Audit::of(log)),
+            Self::Result(_) => None,
         }
     }
 

@@ -71,13 +71,15 @@ async fn drawn(
     let names = discover::of_engine(plan);
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer: Arc<dyn Tokenizer> =
-        discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
-    let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
-    let load = draw(&files.plan)?;
-    let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
-    let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
-    Ok(Drawn { names, tokenizer, load, warm_up })
+    context.live.drawing(|| {
+        let tokenizer: Arc<dyn Tokenizer> =
+            discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
+        let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
+        let load = draw(&files.plan)?;
+        let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
+        let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
+        Ok(Drawn { names, tokenizer, load, warm_up })
+    })
 }
 
 /// A run whose engine was lost before anything was done is none.
@@ -283,11 +285,14 @@ impl Stage<'_> {
         footer
     }
 
-    /// Lets the engine end in its own way; one that is still at work when nobody waits any more is
-    /// killed when it is dropped.
+    /// Lets the engine end in its own way, until requests in flight are given up: an engine that is
+    /// still at work then is killed when it is dropped.
     async fn end_engine(&self) {
-        if !self.is_hurried() {
-            self.engine.shut_down().await;
+        let stop = self.context.stop.signal();
+        tokio::select! {
+            biased;
+            () = stop.reached(Stop::Now) => {}
+            () = self.engine.shut_down() => {}
         }
     }
 

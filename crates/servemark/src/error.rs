@@ -10,6 +10,7 @@ use servemark_hub::HubError;
 use servemark_mock::MockError;
 use servemark_plan::PlanError;
 use servemark_schedule::ScheduleError;
+use servemark_signals::StopCause;
 use thiserror::Error;
 
 use crate::OutputError;
@@ -173,8 +174,28 @@ pub enum ExitCode {
     NotReady = 4,
     /// More requests failed than are tolerated.
     TooManyFailed = 5,
-    /// The user stopped the run; what was measured is reported.
+    /// SIGHUP stopped the run; what was measured is reported.
+    HungUp = 129,
+    /// Ctrl-C stopped the run; what was measured is reported. Runs that were stopped have this code
+    /// whatever the signal was; [`ExitCode::of_process`] makes the signal's own of it.
     Interrupted = 130,
+    /// SIGTERM stopped the run; what was measured is reported.
+    Terminated = 143,
+}
+
+impl ExitCode {
+    /// The code with which the process ends that a run's code is of: if a signal stopped the run, the
+    /// signal's. An engine that was told to end by the same signal as this process counts as stopped,
+    /// too.
+    pub fn of_process(self, stopped_by: Option<StopCause>) -> Self {
+        match (self, stopped_by) {
+            (Self::Interrupted | Self::TooManyFailed, Some(StopCause::HangUp)) => Self::HungUp,
+            (Self::Interrupted | Self::TooManyFailed, Some(StopCause::Terminate)) => {
+                Self::Terminated
+            }
+            (code, _) => code,
+        }
+    }
 }
 
 impl From<ExitCode> for std::process::ExitCode {

@@ -92,6 +92,7 @@ pub(crate) async fn measure(
 ) -> Result<Run, ExecuteError> {
     let &Drawn { server, names, tokenizer, load } = drawn;
     let mut header = facts::header(clock_started, plan, server, names, load);
+    header.credentials = context.credentials.names();
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let (live, room) = (context.live.clone(), Room::of(plan));
@@ -127,8 +128,11 @@ async fn drawn(
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-    let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+    let (tokenizer, load) = context.live.drawing(|| {
+        let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
+        let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+        Ok::<_, ExecuteError>((tokenizer, load))
+    })?;
     Ok((server, names, tokenizer, load))
 }
 

@@ -4,6 +4,7 @@
 
 mod aisbench;
 mod damaged;
+mod compare;
 mod engines;
 mod evalscope;
 mod one_batch;

@@ -140,6 +140,7 @@ impl Whole<'_> {
             credentials: self.credentials(model)?,
             hub: environment.hub(),
             cache: environment.cache(),
+            grace: self.args.run.stopping.grace,
             progress: true,
             plan_only: self.args.run.asking.plan_only || self.args.dry_run,
             warnings,

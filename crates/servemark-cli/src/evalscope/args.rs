@@ -26,7 +26,9 @@ pub(super) use self::sampling::SamplingArgs;
 pub(super) use self::sla::SlaArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
-use crate::own::{AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, ThreadArgs, TrustArgs};
+use crate::own::{
+    AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+};
 
 /// Benchmark a running server: evalscope perf's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -60,6 +62,8 @@ pub(super) struct EvalscopeArgs {
     pub(super) extras: ExtrasArgs,
     #[command(flatten)]
     pub(super) judging: JudgingArgs,
+    #[command(flatten)]
+    pub(super) stopping: StoppingArgs,
     #[command(flatten)]
     pub(super) asking: AskingArgs,
     #[command(flatten)]

@@ -9,6 +9,7 @@ use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::environment::LocalTime;
 use crate::error::CliError;
+use crate::own::StoppingArgs;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) steady_state_output_file: Option<String>,
     #[command(flatten)]
+    pub(crate) stopping: StoppingArgs,
+    #[command(flatten)]
     pub(crate) asking: AskingArgs,
 }
 
@@ -41,8 +44,9 @@ pub(crate) struct JudgingArgs {
     /// evalscope; by default the one of the command line's dialect and native
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
     pub(crate) layout: Vec<Layout>,
-    /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
-    /// default anything below 1
+    /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
+    /// 0.01 in commands of our own (bench-embedding, bench-offline, rerun) and anything below 1 in a
+    /// peer's
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(crate) tolerate_failures: Option<f64>,
     /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
@@ -81,10 +85,7 @@ impl JudgingArgs {
         scoring.steady_state =
             ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
         if let Some(share) = self.tolerate_failures {
-            if !(0.0..=1.0).contains(&share) {
-                let why = format!("must lie in 0 to 1, not {share}");
-                return Err(CliError::setting("--tolerate-failures", why));
-            }
+            check_share(share).map_err(|why| CliError::setting("--tolerate-failures", why))?;
             scoring.tolerated_failures = share;
         }
         Ok(scoring)
@@ -144,6 +145,21 @@ pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
 pub(crate) fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
     let [date, time] = now.digits();
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
+}
+
+/// The largest share of failed requests with which a command of our own still ends well, if none is
+/// asked for. In a peer's dialect the peer decides.
+pub(crate) const OWN_TOLERANCE: f64 = 0.01;
+
+/// Reads a share.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = python::float(text)?;
+    check_share(share).map(|()| share)
+}
+
+fn check_share(share: f64) -> Result<(), String> {
+    let lies_within = (0.0..=1.0).contains(&share);
+    lies_within.then_some(()).ok_or_else(|| format!("must lie in 0 to 1, not {share}"))
 }
 
 /// Reads the name of a verdict that a run can be spared.

@@ -103,4 +103,4 @@ Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), S
 SGLANG_TORCH_PROFILER_DIR.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \
-requests failed, 130 interrupted.";
+requests failed, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";

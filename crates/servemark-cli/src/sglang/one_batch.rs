@@ -122,6 +122,7 @@ fn understand(
         credentials: keyed(environment)?,
         hub: environment.hub(),
         cache: environment.cache(),
+        grace: args.run.stopping.grace,
         progress: false,
         plan_only: args.run.asking.plan_only,
         warnings,

@@ -132,7 +132,7 @@ const SCOPES: &[Scope<InUse>] = &[
         flags: &["--include-usage"],
         in_use: |scene| !scene.given.is("--disable-stream"),
         when: "with --disable-stream, whose answers always count tokens",
-        owner: Owner::Ours,
+        owner: Owner::Harmless,
     },
     Scope {
         flags: &["--echo-reasoning"],

@@ -193,6 +193,10 @@ fn flags_of_ours_without_effect() {
         "--include-usage",
         "--include-usage has no effect on /generate, which always counts tokens",
     );
+    warns(
+        "--backend vllm --include-usage --disable-stream",
+        &["--include-usage has no effect with --disable-stream, whose answers always count tokens"],
+    );
     refuses(
         "--echo-reasoning",
         "--echo-reasoning has no effect where no session has several turns",

@@ -20,6 +20,10 @@ pub struct Header {
     pub host: HostFacts,
     /// What a score or a report needs to know of the plan.
     pub facts: RunFacts,
+    /// The names of the headers that carried credentials: the API key's, and those that the user gave.
+    /// Their values are nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
     /// The engine that answered, where this program drove it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineFacts>,
@@ -42,6 +46,7 @@ impl Header {
             clock_started_unix_ns,
             host: HostFacts::of_this_machine(),
             facts,
+            credentials: Vec::new(),
             engine: None,
             server_info: None,
             plan,

@@ -124,9 +124,15 @@ impl fmt::Display for News<'_> {
                  is not in the report."
             ),
             Self::Measured => f.write_str("Measured."),
-            Self::Stopping { level: Stop::Now, in_flight } => {
+            Self::Stopping { level: Stop::Now, in_flight, .. } => {
                 write!(f, "Giving up {in_flight} requests in flight.")
             }
+            Self::Stopping { cause, grace: Some(grace), in_flight, .. } => write!(
+                f,
+                "Stopping: {cause}; nothing more is sent, {in_flight} requests in flight have {}s \
+                 to finish (--grace).",
+                grace.as_secs_f64()
+            ),
             Self::Stopping { in_flight, .. } => write!(
                 f,
                 "Stopping: nothing more is sent, {in_flight} requests in flight are waited for. \

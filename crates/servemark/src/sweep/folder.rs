@@ -11,6 +11,7 @@ use servemark_core::{RunLog, RunLogError, RunLogReader, unix_now};
 use servemark_plan::{Isolation, SloSearchSpec, SweepSpec};
 
 use super::SweepRunError;
+use crate::replace_file;
 
 /// Where run logs are kept, if there is such a place.
 #[derive(Debug)]
@@ -145,10 +146,7 @@ fn found<U: Undertaking>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -
     let servemark = env!("CARGO_PKG_VERSION");
     let new = json!({ "servemark": servemark, "nonce": nonce, U::KEY: spec });
     let bytes = serde_json::to_vec_pretty(&new)?;
-    // Written beside its place first: a manifest is whole or not there.
-    let draft = manifest.with_extension("json.new");
-    fs::write(&draft, bytes)?;
-    fs::rename(draft, manifest)
+    replace_file(manifest, &bytes)
 }
 
 fn plain(sign: char) -> char {

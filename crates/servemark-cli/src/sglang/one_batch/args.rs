@@ -236,4 +236,4 @@ Environment: SGLANG_IS_IN_CI and GITHUB_STEP_SUMMARY, the file to which the repo
 job of GitHub's.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
-130 interrupted.";
+130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
