@@ -35,7 +35,8 @@ pub fn door() -> ExitCode {
 fn answer(
     parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
 ) -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().init();
+    let log = tracing_subscriber::fmt().with_ansi(false).without_time();
+    log.with_writer(|| screen::LogLines).init();
     let args = args_os().skip(1).collect();
     match parse(args, &Environment::from_process()) {
         Ok(invocation) => serve::invoked(invocation).into(),
@@ -44,7 +45,7 @@ fn answer(
             Code::Ok.into()
         }
         Err(usage) => {
-            screen::complain(&usage.to_string());
+            screen::complain_lines(&usage.to_string());
             Code::Usage.into()
         }
     }

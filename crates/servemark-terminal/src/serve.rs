@@ -197,7 +197,7 @@ fn append(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> anyh
     if let Some(files) = &output.aisbench {
         let saved = scores.save_aisbench(files, sent).context("cannot write AISBench's files")?;
         let folder = saved.folder.display();
-        screen::print(&format!("Performance Result files located in {folder}.\n"));
+        screen::print_line(&format!("Performance Result files located in {folder}."));
     }
     if let Some(path) = &output.steady_state_file {
         let appended = scores.append_steady_state(path);
@@ -214,7 +214,7 @@ fn say_saved(saved: &VllmSaved) {
         [("Timeline plot", &saved.timeline), ("Dataset statistics plot", &saved.dataset_stats)];
     for (what, path) in plots {
         if let Some(path) = path {
-            screen::print(&format!("{what} saved to: {}\n", path.display()));
+            screen::print_line(&format!("{what} saved to: {}", path.display()));
         }
     }
     for path in [&saved.result, &saved.pytorch].into_iter().flatten() {
