@@ -42,7 +42,7 @@ fn is_harmless(output: &Output, what: &str) {
 fn poison(value: &mut Value) {
     const KEPT: [&str; 5] = ["verdict", "arrival_clock", "of", "dataset_name", "weights"];
     match value {
-        Value::String(text) => *text = HOSTILE.to_owned(),
+        Value::String(text) => HOSTILE.clone_into(text),
         Value::Array(values) => values.iter_mut().for_each(poison),
         Value::Object(fields) => {
             let open = fields.iter_mut().filter(|(key, _)| !KEPT.contains(&key.as_str()));
@@ -77,7 +77,8 @@ fn hostile_log(folder: &TempDir) {
                 }
             }
         }
-        poisoned += &format!("{}\n", json!({kind: body}));
+        poisoned += &json!({kind: body}).to_string();
+        poisoned.push('\n');
     }
     fs::write(path, poisoned).unwrap();
 }
