@@ -54,7 +54,8 @@ impl<'a> Library<'a> {
 
     /// What the names of a text stand for that comes with the program.
     pub(super) fn built_in(&self, name: &str, text: &str) -> Result<Dict, Fault> {
-        Reader::read(text, self, vec![name.into()])
+        // What comes with the program does not count towards the limits of the user's files.
+        Reader::read(text, &Library::new(self.environment), vec![name.into()])
     }
 
     /// What the names of an included module stand for: a file's beside the one that includes it, or
@@ -87,7 +88,8 @@ impl<'a> Library<'a> {
     }
 }
 
-fn refuse_large(text: &str, file: &Place) -> Result<(), Fault> {
+/// Refuses a config file that is larger than any config is.
+pub(super) fn refuse_large(text: &str, file: &Place) -> Result<(), Fault> {
     if text.len() > MOST_BYTES {
         let why = format!("the config has more than {MOST_BYTES} bytes, which is the limit");
         return Err(file.fault(why));

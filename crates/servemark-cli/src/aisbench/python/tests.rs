@@ -181,7 +181,10 @@ fn nesting_has_a_limit() {
 #[test]
 fn doubling_has_a_limit() {
     for start in ["'aaaaaaaaaaaaaaaa'", "[1, 2, 3, 4]"] {
-        is_too_much(&format!("a = {start}\n{}", "a = a + a\n".repeat(64)), "more than 1000000 values");
+        is_too_much(
+            &format!("a = {start}\n{}", "a = a + a\n".repeat(64)),
+            "more than 1000000 values",
+        );
     }
     is_too_much(&format!("a = [1]\n{}", "a += a\n".repeat(64)), "more than 1000000 values");
     is_too_much(&format!("a = [1]\n{}", "a = [*a, *a]\n".repeat(64)), "more than 1000000 values");
