@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
-use servemark_core::{Header, IfTaken};
+use servemark_core::{Header, IfTaken, printable};
 use servemark_plan::{BenchPlan, OutputSpec, ScoringSpec, ServerSpec};
 
 use crate::environment::Environment;
@@ -114,12 +114,13 @@ impl Rerun {
         let facts = &header.facts;
         let of_url = self.base_url.as_ref().map(ToString::to_string);
         let target = of_url.unwrap_or_else(|| facts.target.clone());
+        let target = printable(&target);
         let by_other = (header.servemark != VERSION).then(|| by_other(&header.servemark));
         format!(
             "Running {} again: {} requests of {}, seed {}, to {target}.{}",
-            self.recorded.display(),
+            printable(&self.recorded.to_string_lossy()),
             facts.requests,
-            facts.dataset,
+            printable(&facts.dataset),
             facts.seed,
             by_other.unwrap_or_default()
         )
@@ -183,6 +184,7 @@ impl Rerun {
 }
 
 fn by_other(version: &str) -> String {
+    let version = printable(version);
     format!(
         "\nIt was made by servemark {version}, and this is {VERSION}: draws and definitions may differ."
     )

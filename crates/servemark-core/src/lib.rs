@@ -19,6 +19,7 @@ mod lazy_text;
 mod media;
 mod odd_count;
 pub mod parallel;
+mod printable;
 mod progress;
 mod record;
 mod recorder;
@@ -43,6 +44,7 @@ pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
 pub use odd_count::OddCount;
+pub use printable::{printable, printable_lines};
 pub use progress::{NoProgress, Progress, Task};
 pub use record::{
     Connection, Finish, Phase, Planned, RequestKey, RequestRecord, Resent, SocketFacts, Unprocessed,

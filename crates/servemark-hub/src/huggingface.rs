@@ -9,7 +9,7 @@ use crate::cache::{RepoCache, checked};
 use crate::download::Download;
 use crate::table::Table;
 use crate::url::escape;
-use crate::wanted::{Kind, Wanted};
+use crate::wanted::{Kind, Wanted, checked_path};
 use crate::web::{Reply, Web};
 use crate::{HubError, ModelPart};
 
@@ -55,6 +55,7 @@ impl Repository<'_> {
         if files.is_empty() {
             return Err(self.wanted.no_model(part));
         }
+        check_all(&files, &url)?;
         for file in files {
             self.file(&commit, file).await?;
         }
@@ -88,6 +89,7 @@ impl Repository<'_> {
         let files: Vec<&str> =
             listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
         let (subset, files) = table.wanted(&files, self.wanted)?;
+        check_all(&files, &url)?;
         for file in files {
             self.file(&commit, file).await?;
         }
@@ -119,6 +121,7 @@ impl Repository<'_> {
     /// A file of a revision: the commit that it is of, and where it is now.
     async fn file(&self, revision: &str, file: &str) -> Result<(String, PathBuf), HubError> {
         let url = self.url(revision, file);
+        checked_path(file, &url)?;
         let reply = self.web.head(self.wanted, &url).await?;
         let Metadata { commit, tag, size } = metadata(&reply, &url)?;
         let download = Download {
@@ -145,6 +148,11 @@ impl Repository<'_> {
         let Wanted { name, .. } = self.wanted;
         format!("{}/{prefix}{name}/resolve/{revision}/{}", self.endpoint, escape(file))
     }
+}
+
+/// Nothing is downloaded where a single name would lead out of the cache.
+fn check_all(files: &[&str], url: &str) -> Result<(), HubError> {
+    files.iter().try_for_each(|file| checked_path(file, url).map(drop))
 }
 
 fn metadata(reply: &Reply, url: &str) -> Result<Metadata, HubError> {

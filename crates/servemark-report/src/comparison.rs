@@ -6,6 +6,7 @@
 use std::io;
 
 use serde_json::{Value, json};
+use servemark_core::printable;
 use servemark_metrics::{Change, Comparison, Figure, Part, Worth};
 
 /// What a result is called in a comparison.
@@ -36,7 +37,8 @@ impl Side {
         let unknown = || "?".to_owned();
         let (model, date) = (self.model.clone(), self.date.clone());
         let (model, date) = (model.unwrap_or_else(unknown), date.unwrap_or_else(unknown));
-        format!("  {name}: {} (model: {model}, date: {date})", self.source)
+        let line = format!("  {name}: {} (model: {model}, date: {date})", self.source);
+        printable(&line).into_owned()
     }
 }
 

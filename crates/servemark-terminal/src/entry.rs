@@ -2,7 +2,6 @@
 
 use std::env::args_os;
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -38,8 +37,8 @@ fn answer(
     parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
 ) -> ExitCode {
     // A standard error that is closed is no error of the program.
-    let log = tracing_subscriber::fmt().with_writer(io::stderr).without_time();
-    log.log_internal_errors(false).init();
+    let log = tracing_subscriber::fmt().with_ansi(false).without_time();
+    log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
     let environment = Environment::from_process();
     match survive_file_size_limit().map(|()| parse(args, &environment)) {
@@ -59,7 +58,7 @@ fn answered(parsed: Result<Invocation, UsageError>, environment: &Environment) -
             screen::settled(Code::Ok)
         }
         Err(usage) => {
-            screen::complain(&usage.to_string());
+            screen::complain_lines(&usage.to_string());
             Code::Usage
         }
     }

@@ -261,7 +261,7 @@ fn append(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 fn say(line: &str) {
-    screen::print(&format!("{line}\n"));
+    screen::print_line(line);
 }
 
 const READY: &str = "/v1/models";

@@ -12,7 +12,7 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(old)?;
     let parsed = rerun.parsed(reader.header())?;
     if !parsed.plan_only {
-        screen::complain(&rerun.announcement(reader.header()));
+        screen::complain_lines(&rerun.announcement(reader.header()));
     }
     let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;

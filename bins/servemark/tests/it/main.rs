@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench;
-mod damaged;
 mod compare;
+mod damaged;
 mod engines;
 mod evalscope;
+mod hostile_text;
 mod one_batch;
 mod rerun;
 mod sweeps;

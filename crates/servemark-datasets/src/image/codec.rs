@@ -1,6 +1,6 @@
 //! Pictures to bytes and back, with libraries that know how.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{
@@ -90,6 +90,7 @@ pub(super) fn on_white(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
 fn upright(file: &[u8]) -> Result<DynamicImage, ImageError> {
     let mut decoder = ImageReader::new(Cursor::new(file)).with_guessed_format()?.into_decoder()?;
     let orientation = decoder.orientation()?;
+    check(&decoder)?;
     let mut picture = DynamicImage::from_decoder(decoder)?;
     picture.apply_orientation(orientation);
     Ok(picture)
@@ -118,7 +119,22 @@ fn decode(file: &[u8]) -> Result<(DynamicImage, Kind), ImageError> {
         _ if is_png => Kind::OpaquePng,
         _ => Kind::Other,
     };
+    check(&decoder)?;
     Ok((DynamicImage::from_decoder(decoder)?, kind))
 }
+
+/// Refuses a picture whose pixels would take more memory than any that a model looks at.
+fn check(decoder: &impl ImageDecoder) -> Result<(), ImageError> {
+    if decoder.total_bytes() <= MOST_PIXEL_BYTES {
+        return Ok(());
+    }
+    let (width, height) = decoder.dimensions();
+    Err(ImageError::IoError(io::Error::other(format!(
+        "a picture of {width} x {height} pixels takes more than {MOST_PIXEL_BYTES} bytes, which is \
+         the limit"
+    ))))
+}
+
+const MOST_PIXEL_BYTES: u64 = 256 << 20;
 
 const QUALITY: u8 = 85;
