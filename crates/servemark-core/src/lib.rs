@@ -47,9 +47,9 @@ pub use record::{
 };
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
-    ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, PieceCounts, PieceCountsIter,
-    Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth,
-    Weights,
+    CertificateCheck, ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, PieceCounts,
+    PieceCountsIter, Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter,
+    ShardCost, Truth, Weights,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

@@ -18,8 +18,8 @@ mod reader;
 mod writer;
 
 pub use facts::{
-    ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost,
-    Truth, Weights,
+    CertificateCheck, ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, Retokenized,
+    RunFacts, ShardCost, Truth, Weights,
 };
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::RunLogReader;
