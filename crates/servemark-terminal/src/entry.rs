@@ -2,6 +2,7 @@
 
 use std::env::args_os;
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 

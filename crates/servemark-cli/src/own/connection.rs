@@ -33,14 +33,8 @@ pub(crate) struct ProtocolArgs {
     /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
     #[arg(long)]
     http2: bool,
-    /// Open a connection for each request and say so to the server (connection: close); more than some
-    /// 470 requests a second to one address then run out of local ports
-    #[arg(long)]
-    no_keep_alive: bool,
-    /// Count a request as failed that the server did not process (a reused connection that it had
-    /// closed, a 408 on an idle one, a refused HTTP/2 stream), where it is otherwise sent once more
-    #[arg(long)]
-    no_resend: bool,
+    #[command(flatten)]
+    reuse: ReuseArgs,
     /// Ask the kernel when each request left, and report how long after it was written that was: on
     /// Linux, over HTTP/1.1 without TLS
     #[arg(long)]
@@ -56,6 +50,20 @@ pub(crate) struct ProtocolArgs {
     /// and at least 536870912
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     max_answers_bytes: Option<usize>,
+}
+
+/// How connections are reused.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+struct ReuseArgs {
+    /// Open a connection for each request and say so to the server (connection: close); more than some
+    /// 470 requests a second to one address then run out of local ports
+    #[arg(long)]
+    no_keep_alive: bool,
+    /// Count a request as failed that the server did not process (a reused connection that it had
+    /// closed, a 408 on an idle one, a refused HTTP/2 stream), where it is otherwise sent once more
+    #[arg(long)]
+    no_resend: bool,
 }
 
 /// Whether the server's certificate is checked; one peer has the flag itself.
@@ -131,8 +139,8 @@ impl ProtocolArgs {
     pub(crate) fn target(&self, base_url: BaseUrl) -> TargetSpec {
         let mut target = TargetSpec::new(base_url);
         target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
-        target.reuse.keep_alive = !self.no_keep_alive;
-        target.reuse.resend = !self.no_resend;
+        target.reuse.keep_alive = !self.reuse.no_keep_alive;
+        target.reuse.resend = !self.reuse.no_resend;
         target.send_stamps = self.send_stamps;
         target.ca_file = self.ca_file.as_ref().map(Into::into);
         if let Some(each) = self.max_answer_bytes {

@@ -1,6 +1,6 @@
 //! Trust in a server's own certificate, where the CA file holds it.
 //!
-//! `openssl req -x509` makes a certificate that says it is an authority. As a server's own, WebPKI
+//! `openssl req -x509` makes a certificate that says it is an authority. As a server's own, `webpki`
 //! refuses it (`CaUsedAsEndEntity`), although a person has named it as what to trust.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Verifies as WebPKI does, but for certificates that are byte for byte in the CA file: those are
+/// Verifies as `webpki` does, but for certificates that are byte for byte in the CA file: those are
 /// trusted as they are.
 #[derive(Debug)]
 pub(super) struct OwnOrSigned {

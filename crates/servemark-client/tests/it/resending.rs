@@ -294,12 +294,11 @@ async fn thirty(fault: &str, stack: Http1Stack, lanes: usize) -> (Vec<RequestRec
         records
     };
     let mut records = Vec::new();
-    match lanes {
-        1 => records.extend(lane().await),
-        _ => {
-            let (a, b, c, d) = tokio::join!(lane(), lane(), lane(), lane());
-            records.extend([a, b, c, d].into_iter().flatten());
-        }
+    if lanes == 1 {
+        records.extend(lane().await);
+    } else {
+        let (a, b, c, d) = tokio::join!(lane(), lane(), lane(), lane());
+        records.extend([a, b, c, d].into_iter().flatten());
     }
     (records, transport.reuse_ended().is_some())
 }

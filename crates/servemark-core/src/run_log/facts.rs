@@ -130,9 +130,9 @@ pub struct RunFacts {
     pub tokenless: bool,
     /// The server's address, without credentials.
     pub target: String,
-    /// Whether the server's TLS certificate was not checked.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unverified: bool,
+    /// What was done about the server's TLS certificate, where it has one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub certificate: CertificateCheck,
     /// The model's name, as the server is told it.
     pub model: String,
     /// The model's own name, where the server is told another.
@@ -162,6 +162,17 @@ pub struct RunFacts {
     pub simulated: bool,
     /// What a peer's result file repeats of its command line, in the peer's order.
     pub echo: JsonObject,
+}
+
+/// Whether a server's TLS certificate was checked. Closed: it was or it was not.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CertificateCheck {
+    /// As usual, if the server was asked over TLS.
+    #[default]
+    Usual,
+    /// It was not: whoever answered was believed.
+    Skipped,
 }
 
 /// One of several data sets that were sent as one.

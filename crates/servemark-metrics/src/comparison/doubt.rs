@@ -32,7 +32,7 @@ impl Doubt {
     /// The doubt about a run whose client was at its limit or suspect: its numbers may be the
     /// client's.
     pub fn of(side: ComparedSide, audit: &Audit) -> Option<Self> {
-        if audit.verdict < Verdict::Suspect {
+        if audit.is_comparable() {
             return None;
         }
         let decisive = audit.reasons.iter().filter(|finding| finding.verdict >= Verdict::Suspect);

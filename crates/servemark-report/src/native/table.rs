@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_core::RunFacts;
+use servemark_core::{CertificateCheck, RunFacts};
 use servemark_metrics::{Absences, Completeness, FailureGroup, Metrics, Verdict};
 
 use super::audit::audit;
@@ -76,7 +76,7 @@ fn run(table: &mut Table, report: &Report<'_>) {
     if facts.simulated {
         table.row("", "the bundled simulator: scripted latencies, not those of a server");
     }
-    if facts.unverified {
+    if facts.certificate == CertificateCheck::Skipped {
         table.row("", "its TLS certificate was NOT CHECKED (--insecure): anyone may have answered");
     }
     table.row("backend", backend(facts));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
-use servemark::core::{NoProgress, Progress, RunLog};
+use servemark::core::{CertificateCheck, NoProgress, Progress, RunLog};
 use servemark::plan::{BenchPlan, Layout, ServerSpec};
 use servemark::{Audience, ExecuteError, ExitCode, News, RunContext, Scores, execute};
 
@@ -106,13 +106,14 @@ fn a_certificate_that_was_not_checked_is_a_line_of_the_report() {
     let mut plan = runs::plan(BackendName::SglangOaiChat, &[]);
     plan.scoring.layouts = vec![Layout::Native];
     let run = execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap();
-    for unverified in [false, true] {
+    for certificate in [CertificateCheck::Usual, CertificateCheck::Skipped] {
         let mut header = run.log.header().clone();
-        header.facts.unverified = unverified;
+        header.facts.certificate = certificate;
         let log = RunLog::new(header, run.log.measured().cloned().collect(), None);
         let mut table = Vec::new();
         Scores::of(&log, &plan.scoring).write_tables(&mut table).unwrap();
         let table = String::from_utf8(table).unwrap();
-        assert_eq!(table.contains("NOT CHECKED (--insecure)"), unverified, "{table}");
+        let is_told = table.contains("NOT CHECKED (--insecure)");
+        assert_eq!(is_told, certificate == CertificateCheck::Skipped, "{table}");
     }
 }
