@@ -121,6 +121,7 @@ impl<D: Decoder> Answer<D> {
             Stopped::Failed(error) => error,
             Stopped::TooLong => self.holding.budget().too_large(),
         })?;
+        self.holding.check_pieces(recorder.pieces())?;
         self.holding.hold(self.shape.held_bytes() + recorder.output_bytes())?;
         Ok(flow)
     }

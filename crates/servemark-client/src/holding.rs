@@ -16,7 +16,7 @@ use servemark_core::{ErrorKind, RequestError};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AnswerLimits {
-    /// One answer; 64 MiB.
+    /// One answer, in which a piece of output counts at least 32 bytes; 64 MiB.
     pub each: usize,
     /// All answers in flight together; by default a quarter of the memory, and at least 512 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,6 +91,14 @@ impl Holding {
         &self.budget
     }
 
+    /// The answer has so many pieces of output. It is refused where they come to more than it may
+    /// hold, each with what it takes in all while the run is logged and scored: a flood of tiny
+    /// pieces is over before it has cost seconds.
+    #[inline]
+    pub(crate) fn check_pieces(&self, pieces: usize) -> Result<(), RequestError> {
+        if pieces <= self.budget.each / PIECE { Ok(()) } else { Err(self.budget.too_large()) }
+    }
+
     /// The answer holds so many bytes. It is refused where that is more than it may.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), RequestError> {
@@ -153,6 +161,9 @@ fn memory_of(meminfo: &str) -> Option<usize> {
 
 const LEAST: usize = 512 << 20;
 
+/// What a piece of output counts: packed it takes seven bytes, as columns of a run log some thirty.
+const PIECE: usize = 32;
+
 /// What is reserved at once at least: an answer of some hundred tokens reserves once.
 const STEP: usize = 4 << 10;
 
@@ -185,6 +196,13 @@ mod tests {
         assert!(error.message.contains("100000 bytes, the limit of --max-answer-bytes"), "{error}");
         drop(one);
         assert_eq!((reserved(&budget), budget.answers.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn a_million_pieces_fit_by_default_and_a_flood_does_not() {
+        let holding = open(&AnswerBudget::new(AnswerLimits::default()));
+        assert!(holding.check_pieces(1 << 20).is_ok());
+        assert_eq!(holding.check_pieces(3 << 20).unwrap_err().kind, ErrorKind::AnswerTooLarge);
     }
 
     #[test]
