@@ -63,10 +63,7 @@ impl Signals {
     /// SIGHUP stays ignored if it was ignored when the process started, as `nohup` arranges it. This
     /// can be told on Linux only; elsewhere SIGHUP is always received.
     pub fn listen() -> io::Result<Self> {
-        let hang_up = match ignores(HANG_UP) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
-        };
+        let hang_up = if ignores(HANG_UP) { None } else { Some(signal(SignalKind::hangup())?) };
         let interrupt = signal(SignalKind::interrupt())?;
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { interrupt, terminate, hang_up })

@@ -187,6 +187,7 @@ impl ExitCode {
     /// The code with which the process ends that a run's code is of: if a signal stopped the run, the
     /// signal's. An engine that was told to end by the same signal as this process counts as stopped,
     /// too.
+    #[must_use]
     pub fn of_process(self, stopped_by: Option<StopCause>) -> Self {
         match (self, stopped_by) {
             (Self::Interrupted | Self::TooManyFailed, Some(StopCause::HangUp)) => Self::HungUp,

@@ -2,6 +2,7 @@
 
 use std::process::exit;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use servemark_core::{Clock, MonotonicClock};
 use servemark_runner::Stop;
@@ -83,7 +84,7 @@ impl Listener {
     }
 
     /// Stops the run by one level more.
-    fn heed(&mut self, cause: StopCause, grace: Option<std::time::Duration>) {
+    fn heed(&mut self, cause: StopCause, grace: Option<Duration>) {
         self.received += 1;
         let RunContext { live, stop, .. } = &self.context;
         let is_worth_waiting = matches!(live.activity(), Activity::Measuring | Activity::Reporting);

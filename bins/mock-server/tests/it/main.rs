@@ -18,9 +18,19 @@ fn run(flags: &[&str]) -> Output {
     program(flags).output().unwrap()
 }
 
+/// The program such that SIGHUP is not ignored, even if it is here because of `nohup`.
+fn receiving(flags: &[&str]) -> Command {
+    if !cfg!(target_os = "linux") {
+        return program(flags);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_mock-server")]).args(flags);
+    command
+}
+
 /// Starts the program and waits until it says where it listens.
 fn start(flags: &[&str]) -> (Child, String) {
-    let mut child = program(flags).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = receiving(flags).stdout(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
     (child, url.trim().strip_prefix("http://").unwrap().to_owned())

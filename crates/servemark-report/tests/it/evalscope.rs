@@ -168,7 +168,7 @@ fn the_two_output_rates_of_a_run_are_of_the_same_tokens() {
             let of_summary = summary("Output Throughput (tok/s)") * summary("Test Duration (s)");
             let wall_s = theirs("workload_throughput.json", "wall_time_s");
             let of_workload = rates.workload_per_s * wall_s;
-            assert!((of_summary / of_workload - 1.0).abs() < 1e-4, "{} {rates}", golden.name);
+            assert!((of_summary / of_workload - 1.0).abs() < 1e-3, "{} {rates}", golden.name);
             assert!((rates.workload_s - wall_s).abs() < 1e-4, "{} {rates}", golden.name);
             noticed.extend(rates.differ().then(|| rates.to_string()));
         }
