@@ -5,6 +5,7 @@
 mod aisbench;
 mod engines;
 mod evalscope;
+mod hostile_files;
 mod hostile_text;
 mod one_batch;
 mod rerun;
