@@ -42,6 +42,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("mock-server", 8),
     ("servemark-door", 8),
     ("servemark-benches", 8),
+    ("servemark-fuzz-targets", 8),
     ("xtask", 8),
 ];
 
@@ -82,6 +83,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-benches",
             "servemark-client",
             "servemark-engine",
+            "servemark-fuzz-targets",
             "servemark-hub",
             "servemark-pacer",
             "servemark-runner",

@@ -43,19 +43,40 @@ struct Metadata {
     size: Option<u64>,
 }
 
+impl Listing {
+    /// The files of a part of a model, or all of them. One whose path would lead out of the cache is
+    /// an error, so that nothing is downloaded.
+    fn files_of(&self, part: Option<ModelPart>, url: &str) -> Result<Vec<&str>, HubError> {
+        let files: Vec<&str> =
+            self.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
+        let files = part.map_or(files.clone(), |part| part.of(&files));
+        check_all(&files, url)?;
+        Ok(files)
+    }
+}
+
+/// Which files of a hub's listing belong to a part of a model, or all files of it. This is what a
+/// download does with the answer of a hub, without a hub.
+pub fn listed_files(answer: &[u8], part: Option<ModelPart>) -> Result<Vec<String>, HubError> {
+    let url = "the listing";
+    let listing: Listing = serde_json::from_slice(answer).map_err(|error| HubError::BadAnswer {
+        url: url.to_owned(),
+        why: format!("is not the JSON that was expected: {error}"),
+    })?;
+    checked(&listing.sha, url)?;
+    Ok(listing.files_of(part, url)?.into_iter().map(str::to_owned).collect())
+}
+
 impl Repository<'_> {
     /// Of a model what is wanted, as a folder.
     pub(crate) async fn model(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let url = format!("{}/api/models/{}/revision/{MAIN}", self.endpoint, self.wanted.name);
         let listing: Listing = self.web.json(self.wanted, &url).await?;
         let commit = checked(&listing.sha, &url)?;
-        let files: Vec<&str> =
-            listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
-        let files = part.of(&files);
+        let files = listing.files_of(Some(part), &url)?;
         if files.is_empty() {
             return Err(self.wanted.no_model(part));
         }
-        check_all(&files, &url)?;
         for file in files {
             self.file(&commit, file).await?;
         }

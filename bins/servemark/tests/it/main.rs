@@ -7,6 +7,7 @@ mod compare;
 mod damaged;
 mod engines;
 mod evalscope;
+mod hostile_files;
 mod hostile_text;
 mod one_batch;
 mod rerun;

@@ -138,3 +138,21 @@ fn check(decoder: &impl ImageDecoder) -> Result<(), ImageError> {
 const MOST_PIXEL_BYTES: u64 = 256 << 20;
 
 const QUALITY: u8 = 85;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_of_billions_of_pixels_is_refused_before_it_is_unpacked() {
+        let mut file = png(&[0; 3], ImageSize { width: 1, height: 1 }).unwrap();
+        // Width and height, and the checksum of their chunk.
+        file[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        let checksum = crc32fast::hash(&file[12..29]);
+        file[29..33].copy_from_slice(&checksum.to_be_bytes());
+        for refused in [on_white(&file).map(drop), as_png(&file).map(drop)] {
+            let error = refused.unwrap_err();
+            assert!(error.contains("a picture of 60000 x 60000 pixels takes more"), "{error}");
+        }
+    }
+}
