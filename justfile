@@ -19,6 +19,10 @@ overhead-docs *flags:
     cargo build --release -p servemark-benches -p bench-serving
     cargo run --release -p servemark-benches --bin overhead -- --docs . {{flags}}
 
+# How often confidence intervals miss a simulated truth; about two minutes.
+calibration runs="400":
+    cargo run --release -p servemark-benches --bin calibration -- {{runs}}
+
 conformance *engines:
     cargo xtask conformance {{engines}}
 

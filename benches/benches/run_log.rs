@@ -4,7 +4,7 @@ use std::path::Path;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use servemark::core::{RunLog, RunLogWriter};
+use servemark::core::{IfTaken, RunLog, RunLogWriter};
 use servemark_benches::logs;
 use tempfile::TempDir;
 
@@ -38,7 +38,8 @@ fn bench<T>(bencher: Bencher<'_, '_>, bytes: u64, work: impl Fn() -> T + Sync) {
 
 /// Writes the whole file, flushed per request and synced at its end; says how long it is.
 fn write_to(path: &Path, log: &RunLog) -> u64 {
-    let mut writer = RunLogWriter::create(path, log.header()).expect("the folder is ours");
+    let mut writer =
+        RunLogWriter::open(path, IfTaken::Replace, log.header()).expect("the folder is ours");
     for record in log.records() {
         writer.append(record).expect("the disk has room");
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::ensure;
 use servemark::Scores;
 use servemark::core::{
-    Clock, MonotonicClock, RequestRecord, RunLog, RunLogReader, RunLogWriter, Stamp,
+    Clock, IfTaken, MonotonicClock, RequestRecord, RunLog, RunLogReader, RunLogWriter, Stamp,
 };
 use servemark::plan::ScoringSpec;
 
@@ -34,7 +34,7 @@ pub(super) fn score(tokens: u64) -> anyhow::Result<Figures> {
 /// Writes the same run to a file.
 pub(super) fn write(tokens: u64, path: &Path) -> anyhow::Result<Figures> {
     let clock = MonotonicClock::start();
-    let mut writer = RunLogWriter::create(path, &logs::header(requests(tokens)))?;
+    let mut writer = RunLogWriter::open(path, IfTaken::Replace, &logs::header(requests(tokens)))?;
     let mut ended = Stamp::ZERO;
     for record in records(tokens) {
         writer.append(&record)?;

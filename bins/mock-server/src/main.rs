@@ -1,18 +1,20 @@
 //! The ground-truth server on a port.
 //!
-//! The URL goes to stdout once connections are accepted. Ctrl-C ends it, and the truth log is then
-//! written to the file that was asked for.
+//! The URL goes to stdout once connections are accepted. Ctrl-C, SIGTERM or SIGHUP ends it, and the
+//! truth log is then written to the file that was asked for.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use servemark_mock::{Fault, MockServer, MockSpec, TruthRow, parse_duration, write_truth};
+use servemark_signals::Signals;
 
 /// A server whose answers come on an exact schedule, to test benchmarking clients with.
 #[derive(Debug, Parser)]
@@ -49,6 +51,10 @@ struct Flags {
     /// The model's name.
     #[arg(long, default_value = "mock")]
     model: String,
+    /// Refuse requests for a model by another name with 404, on OpenAI's routes. Without it the name
+    /// does not matter.
+    #[arg(long)]
+    strict_model: bool,
     /// Give every answer this many tokens, whatever the request asks for.
     #[arg(long, value_name = "TOKENS")]
     output_tokens: Option<u32>,
@@ -72,11 +78,13 @@ struct Flags {
 
 fn main() -> Result<()> {
     let flags = Flags::parse();
+    // A truth log beyond the limit of a file's size is an error of its write, not the end.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     // Made before the server starts, so that a path that cannot be written is known at once.
     let truth = flags.truth.as_deref().map(create).transpose()?;
     let server = MockServer::start(flags.spec()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    runtime.block_on(announce_until_ctrl_c(&server))?;
+    runtime.block_on(announce_until_signal(&server))?;
     match truth {
         Some(file) => write(&server.take_truth(), file).context("cannot write the truth log"),
         None => Ok(()),
@@ -93,6 +101,7 @@ impl Flags {
         spec.places = self.places;
         spec.seed = self.seed;
         spec.model = self.model;
+        spec.strict_model = self.strict_model;
         spec.output_tokens = self.output_tokens;
         spec.accept_length = self.accept_length;
         spec.faults = self.fault;
@@ -113,12 +122,13 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("cannot write to {}", path.display()))
 }
 
-async fn announce_until_ctrl_c(server: &MockServer) -> Result<()> {
-    let ctrl_c = tokio::spawn(tokio::signal::ctrl_c());
-    // Lets the task begin to listen, so that whoever has read the URL can end the program.
-    tokio::task::yield_now().await;
+/// Prints the URL and waits for a signal that ends the program. Signals are received before the URL is
+/// printed, so that a program which has read it can end this one in order.
+async fn announce_until_signal(server: &MockServer) -> Result<()> {
+    let mut signals = Signals::listen().context("cannot wait for signals")?;
     writeln!(io::stdout(), "{}", server.base_url()).context("cannot print the server's URL")?;
-    ctrl_c.await?.context("cannot wait for Ctrl-C")
+    signals.next().await;
+    Ok(())
 }
 
 fn write(rows: &[TruthRow], file: File) -> io::Result<()> {

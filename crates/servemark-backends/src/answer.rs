@@ -3,17 +3,18 @@
 
 use std::ops::ControlFlow;
 
-use servemark_core::{Delta, ErrorKind, RequestError, Sample, Sink};
+use servemark_core::{Delta, ErrorKind, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
 use crate::Flow;
-use crate::wire::Frame;
+use crate::wire::{Frame, believable};
 
 /// What is remembered of an answer, with a dialect's own state `S` for each of its `n` choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<S> {
     expected_tokens: u32,
     has_output: bool,
+    has_counted: bool,
     is_over: bool,
     choices: Vec<Choice<S>>,
 }
@@ -31,6 +32,7 @@ impl<S: Default> Answer<S> {
         Self {
             expected_tokens: sample.output_tokens,
             has_output: false,
+            has_counted: false,
             is_over: false,
             choices: Vec::new(),
         }
@@ -45,6 +47,14 @@ impl<S: Default> Answer<S> {
     pub(crate) fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
         self.has_output = true;
         out.delta(delta);
+    }
+
+    /// Hands out the server's counts, unless they are placeholders.
+    pub(crate) fn usage(&mut self, usage: Usage, out: &mut dyn Sink) {
+        if let Some(usage) = believable(usage) {
+            self.has_counted |= usage.completion_tokens > Some(0);
+            out.usage(usage);
+        }
     }
 
     /// Tells why the server ended a choice. One that it gave up is no success.
@@ -89,9 +99,11 @@ impl<S: Default> Answer<S> {
         self.choices.iter().map(|choice| &choice.state)
     }
 
-    /// The answer's last byte was read: says whether it is a whole one.
+    /// The answer's last byte was read: says whether it is a whole one. One whose tokens the server
+    /// has counted is, also without a text: the model may have put out what shows as none.
     pub(crate) fn end(&self) -> Result<(), RequestError> {
-        if !self.has_output && self.expected_tokens > 0 {
+        let is_counted = self.has_counted && (self.is_over || self.has_finished());
+        if !self.has_output && !is_counted && self.expected_tokens > 0 {
             return Err(RequestError::new(ErrorKind::Empty, "the answer holds no output"));
         }
         if self.has_output && !self.is_over && !self.is_finished() {

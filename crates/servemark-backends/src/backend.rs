@@ -18,11 +18,31 @@ pub trait Backend: Send + Sync + 'static {
 
     /// A reader for the answer to a sample.
     fn decoder(&self, sample: &Sample) -> Self::Decoder;
+
+    /// How an answer of the dialect is framed. The answer's content type decides where it names a
+    /// framing; this decides where it does not.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+}
+
+/// How the body of an answer is cut into what a [`Decoder`] reads. Closed: these are the framings
+/// that the answer reader knows.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Framing {
+    /// Server-sent events. A body that begins as a JSON document is one.
+    #[default]
+    Events,
+    /// Lines, each with a JSON document of its own (NDJSON). Each line is handed to
+    /// [`Decoder::event`] as the data of an event.
+    Lines,
+    /// One document.
+    Document,
 }
 
 /// Reads one answer and says what is in it. It is told neither where the bytes come from nor when.
 pub trait Decoder: Send + 'static {
-    /// Reads one event of a stream.
+    /// Reads one event of a stream, or one line of a stream of lines.
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError>;
 
     /// Reads an answer that came as one document. A dialect that only streams leaves this out.

@@ -16,7 +16,7 @@ use servemark_sse::Event;
 use crate::items::{expect, items, no_stream};
 use crate::payload::{Payload, text_of};
 use crate::wire::Frame;
-use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
+use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
 
 /// The knobs of `/v1/embeddings`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -108,6 +108,10 @@ impl Backend for EmbeddingsBackend {
             format: self.spec.encoding_format,
             is_read: false,
         }
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Document
     }
 }
 

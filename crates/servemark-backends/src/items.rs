@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use servemark_core::{ErrorKind, RequestError, Sink, Usage};
 
+use crate::count::Count;
 use crate::wire::{Text, believable, in_stream, parse};
 
 /// Reads a document about items of the type `T`: hands out the server's counts and gives the items.
@@ -16,8 +17,12 @@ pub(crate) fn items<'a, T: Deserialize<'a>>(
     if document.is_error() {
         return Err(in_stream(json));
     }
-    if let Some(usage) = document.usage.as_ref().and_then(InputUsage::usage) {
-        out.usage(usage);
+    if let Some(counts) = &document.usage {
+        counts.prompt_tokens.report("prompt_tokens", out);
+        counts.total_tokens.report("total_tokens", out);
+        if let Some(usage) = counts.usage() {
+            out.usage(usage);
+        }
     }
     Ok(document.items.unwrap_or_default())
 }
@@ -61,13 +66,15 @@ impl<T> Document<'_, T> {
 /// The server's counts. Some servers tell the total alone, which is the same: nothing is put out.
 #[derive(Debug, Deserialize)]
 struct InputUsage {
-    prompt_tokens: Option<u32>,
-    total_tokens: Option<u32>,
+    #[serde(default)]
+    prompt_tokens: Count,
+    #[serde(default)]
+    total_tokens: Count,
 }
 
 impl InputUsage {
     fn usage(&self) -> Option<Usage> {
-        let tokens = self.prompt_tokens.or(self.total_tokens)?;
+        let tokens = self.prompt_tokens.tokens().or(self.total_tokens.tokens())?;
         believable(Usage::new(Some(tokens), None))
     }
 }

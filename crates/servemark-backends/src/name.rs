@@ -50,6 +50,10 @@ pub enum BackendName {
     Lmdeploy,
     /// LMDeploy, chat.
     LmdeployChat,
+    /// Ollama, texts. The name is ours.
+    Ollama,
+    /// Ollama, chat. The name is ours.
+    OllamaChat,
     /// TensorRT-LLM behind Triton.
     Trt,
     /// Baseten's Truss.
@@ -71,6 +75,10 @@ pub enum Route {
     Embeddings,
     /// `/v1/rerank`, which several servers have.
     Rerank,
+    /// Ollama's `/api/chat`.
+    OllamaChat,
+    /// Ollama's `/api/generate`.
+    OllamaGenerate,
     /// Triton's `/v2/models/ensemble/generate_stream`.
     Trt,
     /// Truss's `/v1/models/model:predict`.
@@ -79,7 +87,7 @@ pub enum Route {
 
 impl BackendName {
     /// Every name, in the peer's order; ours stand beside those of the same server.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Sglang,
         Self::SglangNative,
         Self::SglangOai,
@@ -92,6 +100,8 @@ impl BackendName {
         Self::VllmRerank,
         Self::Lmdeploy,
         Self::LmdeployChat,
+        Self::Ollama,
+        Self::OllamaChat,
         Self::Trt,
         Self::Truss,
     ];
@@ -111,6 +121,8 @@ impl BackendName {
             Self::VllmRerank => "vllm-rerank",
             Self::Lmdeploy => "lmdeploy",
             Self::LmdeployChat => "lmdeploy-chat",
+            Self::Ollama => "ollama",
+            Self::OllamaChat => "ollama-chat",
             Self::Trt => "trt",
             Self::Truss => "truss",
         }
@@ -124,6 +136,8 @@ impl BackendName {
             Self::SglangOaiChat | Self::VllmChat | Self::LmdeployChat => Route::Chat,
             Self::SglangEmbedding | Self::VllmEmbedding => Route::Embeddings,
             Self::SglangRerank | Self::VllmRerank => Route::Rerank,
+            Self::Ollama => Route::OllamaGenerate,
+            Self::OllamaChat => Route::OllamaChat,
             Self::Trt => Route::Trt,
             Self::Truss => Route::Truss,
         }
@@ -141,6 +155,7 @@ impl BackendName {
             Self::Vllm | Self::VllmEmbedding | Self::VllmRerank | Self::Trt => 8000,
             Self::Truss => 8080,
             Self::Lmdeploy => 23333,
+            Self::Ollama | Self::OllamaChat => 11434,
             _ => 30000,
         }
     }
@@ -187,6 +202,8 @@ impl Route {
             Self::Chat => "/v1/chat/completions",
             Self::Embeddings => "/v1/embeddings",
             Self::Rerank => "/v1/rerank",
+            Self::OllamaChat => "/api/chat",
+            Self::OllamaGenerate => "/api/generate",
             Self::Trt => "/v2/models/ensemble/generate_stream",
             Self::Truss => "/v1/models/model:predict",
         }
@@ -194,7 +211,7 @@ impl Route {
 
     /// Whether it takes messages, and so conversations of several turns.
     pub const fn takes_messages(self) -> bool {
-        matches!(self, Self::Chat)
+        matches!(self, Self::Chat | Self::OllamaChat)
     }
 
     /// Whether an answer is made of tokens; embeddings and rankings are not.
@@ -261,6 +278,8 @@ mod tests {
         check("vllm-rerank", "/v1/rerank", 8000, "/reset_prefix_cache", false);
         check("trt", "/v2/models/ensemble/generate_stream", 8000, "/flush_cache", false);
         check("truss", "/v1/models/model:predict", 8080, "/flush_cache", false);
+        check("ollama", "/api/generate", 11434, "/flush_cache", false);
+        check("ollama-chat", "/api/chat", 11434, "/flush_cache", false);
         check("lmdeploy", "/v1/completions", 23333, "/flush_cache", false);
         check("lmdeploy-chat", "/v1/chat/completions", 30000, "/flush_cache", false);
     }
@@ -272,7 +291,7 @@ mod tests {
             error.to_string(),
             "there is no backend \"vlm\"; use one of sglang, sglang-native, sglang-oai, \
              sglang-oai-chat, sglang-embedding, sglang-rerank, vllm, vllm-chat, vllm-embedding, \
-             vllm-rerank, lmdeploy, lmdeploy-chat, trt, truss"
+             vllm-rerank, lmdeploy, lmdeploy-chat, ollama, ollama-chat, trt, truss"
         );
     }
 

@@ -47,9 +47,10 @@ impl OpenAiDecoder {
         if chunk.is_error() {
             return Err(in_stream(json));
         }
+        chunk.report_counts(out);
         let usage = chunk.usage().and_then(believable);
         if let Some(usage) = usage {
-            out.usage(usage);
+            self.answer.usage(usage, out);
         }
         if let Some(name) = chunk.cached().and_then(Cached::storage_name) {
             out.cache_storage(name);

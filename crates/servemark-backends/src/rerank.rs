@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use servemark_core::{Prompt, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
+use crate::count::Count;
 use crate::items::{expect, items, no_stream};
 use crate::payload::{Payload, cannot_say};
 use crate::wire::{Frame, believable, parse};
-use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
+use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
 
 /// The knobs of `/v1/rerank`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -74,6 +75,10 @@ impl Backend for RerankBackend {
             is_read: false,
         }
     }
+
+    fn framing(&self) -> Framing {
+        Framing::Document
+    }
 }
 
 /// Reads an answer of `/v1/rerank`. A score for each document makes it whole.
@@ -98,6 +103,9 @@ impl RerankDecoder {
     /// SGLang's answer: each document with its score and what the server counted of it.
     fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let ranked: Vec<Ranked> = parse(json)?;
+        for info in ranked.iter().filter_map(|ranked| ranked.meta_info.as_ref()) {
+            info.prompt_tokens.report("prompt_tokens", out);
+        }
         let counts: Option<Vec<u32>> = ranked.iter().map(Ranked::prompt_tokens).collect();
         let total = counts.map(|counts| counts.into_iter().fold(0, u32::saturating_add));
         if let Some(usage) = total.and_then(|total| believable(Usage::new(Some(total), None))) {
@@ -135,11 +143,12 @@ struct Ranked {
 
 #[derive(Debug, Deserialize)]
 struct MetaInfo {
-    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    prompt_tokens: Count,
 }
 
 impl Ranked {
     fn prompt_tokens(&self) -> Option<u32> {
-        self.meta_info.as_ref()?.prompt_tokens
+        self.meta_info.as_ref()?.prompt_tokens.tokens()
     }
 }

@@ -10,9 +10,9 @@ use servemark_core::{JsonObject, Sample};
 use crate::{
     AisbenchBackend, AisbenchSpec, BackendName, BatchBackend, BatchSpec, ChatBackend, ChatSpec,
     CompletionsBackend, CompletionsSpec, EmbeddingsBackend, EmbeddingsSpec, EvalscopeApi,
-    EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec, RerankBackend, RerankSpec,
-    Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec,
-    WireBackend,
+    EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec, OllamaApi, OllamaBackend,
+    OllamaSpec, RerankBackend, RerankSpec, Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec,
+    VllmBackend, VllmDialect, VllmSpec, WireBackend,
 };
 
 /// Which dialect is spoken, with its knobs.
@@ -40,6 +40,8 @@ pub enum BackendSpec {
     Embeddings(EmbeddingsSpec),
     /// `/v1/rerank`.
     Rerank(RerankSpec),
+    /// Ollama's own API.
+    Ollama(OllamaSpec),
     /// TensorRT-LLM behind Triton.
     Trt(TrtSpec),
     /// Baseten's Truss.
@@ -63,6 +65,8 @@ impl BackendSpec {
             Route::Chat => Self::Chat(ChatSpec::new(common)),
             Route::Embeddings => Self::Embeddings(EmbeddingsSpec::new(common)),
             Route::Rerank => Self::Rerank(rerank(name, common)),
+            Route::OllamaChat => Self::Ollama(OllamaSpec::new(OllamaApi::Chat, common)),
+            Route::OllamaGenerate => Self::Ollama(OllamaSpec::new(OllamaApi::Generate, common)),
             Route::Trt => Self::Trt(TrtSpec::new(common)),
             Route::Truss => Self::Truss(TrussSpec::new(common)),
         }
@@ -83,6 +87,7 @@ impl BackendSpec {
             Self::Chat(spec) => &spec.common,
             Self::Embeddings(spec) => &spec.common,
             Self::Rerank(spec) => &spec.common,
+            Self::Ollama(spec) => &spec.common,
             Self::Trt(spec) => &spec.common,
             Self::Truss(spec) => &spec.common,
             Self::Vllm(spec) => &spec.common,
@@ -100,6 +105,7 @@ impl BackendSpec {
             Self::Chat(spec) => &mut spec.common,
             Self::Embeddings(spec) => &mut spec.common,
             Self::Rerank(spec) => &mut spec.common,
+            Self::Ollama(spec) => &mut spec.common,
             Self::Trt(spec) => &mut spec.common,
             Self::Truss(spec) => &mut spec.common,
             Self::Vllm(spec) => &mut spec.common,
@@ -156,6 +162,7 @@ impl BackendSpec {
             Self::Chat(_) => Route::Chat,
             Self::Embeddings(_) => Route::Embeddings,
             Self::Rerank(_) => Route::Rerank,
+            Self::Ollama(spec) => spec.api.route(),
             Self::Trt(_) => Route::Trt,
             Self::Truss(_) => Route::Truss,
             Self::Batch(spec) => spec.route(),
@@ -184,6 +191,7 @@ impl BackendSpec {
             Self::Chat(spec) => WireBackend::Chat(ChatBackend::new(spec.clone())),
             Self::Embeddings(spec) => WireBackend::Embeddings(EmbeddingsBackend::new(spec.clone())),
             Self::Rerank(spec) => WireBackend::Rerank(RerankBackend::new(spec.clone())),
+            Self::Ollama(spec) => WireBackend::Ollama(OllamaBackend::new(spec.clone())),
             Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
             Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
             Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),

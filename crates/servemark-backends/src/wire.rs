@@ -7,9 +7,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
-use servemark_core::{CachedDetails, ErrorKind, RequestError, Usage};
+use servemark_core::{CachedDetails, ErrorKind, RequestError, Sink, Usage};
 use servemark_sse::Event;
 
+use crate::count::Count;
 use crate::error_message::{error_message, excerpt};
 
 /// An event's, or a document's, data.
@@ -114,16 +115,26 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
 /// Where SGLang had cached prompt tokens, as each of its routes tells it.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct Cached<'a> {
-    device: Option<u32>,
-    host: Option<u32>,
-    storage: Option<u32>,
+    #[serde(default)]
+    device: Count,
+    #[serde(default)]
+    host: Count,
+    #[serde(default)]
+    storage: Count,
     #[serde(borrow)]
     storage_backend: Option<Text<'a>>,
 }
 
 impl Cached<'_> {
     pub(crate) fn details(&self) -> CachedDetails {
-        CachedDetails::new(self.device, self.host, self.storage)
+        CachedDetails::new(self.device.tokens(), self.host.tokens(), self.storage.tokens())
+    }
+
+    /// Tells `out` of counts that are no JSON integers.
+    pub(crate) fn report(&self, out: &mut dyn Sink) {
+        self.device.report("device", out);
+        self.host.report("host", out);
+        self.storage.report("storage", out);
     }
 
     /// The storage's name.

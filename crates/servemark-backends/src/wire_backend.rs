@@ -6,9 +6,10 @@ use servemark_sse::Event;
 use crate::{
     AisbenchBackend, Backend, BatchBackend, BatchDecoder, ChatBackend, CompletionsBackend,
     DashscopeDecoder, DecisionDecoder, Decoder, EmbeddingsBackend, EmbeddingsDecoder,
-    EvalscopeBackend, Flow, GenerateBackend, GenerateDecoder, GeneratedDecoder, OpenAiDecoder,
-    PoolingDecoder, RerankBackend, RerankDecoder, ResponsesDecoder, TritonDecoder, TrtBackend,
-    TrtDecoder, TrussBackend, VllmBackend, WireRequest,
+    EvalscopeBackend, Flow, Framing, GenerateBackend, GenerateDecoder, GeneratedDecoder,
+    OllamaBackend, OllamaDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
+    ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend,
+    WireRequest,
 };
 
 /// Any of the dialects behind one type.
@@ -25,6 +26,8 @@ pub enum WireBackend {
     Embeddings(EmbeddingsBackend),
     /// `/v1/rerank`.
     Rerank(RerankBackend),
+    /// Ollama's own API.
+    Ollama(OllamaBackend),
     /// TensorRT-LLM behind Triton.
     Trt(TrtBackend),
     /// Baseten's Truss.
@@ -49,6 +52,7 @@ impl Backend for WireBackend {
             Self::Chat(backend) => backend.encode(sample),
             Self::Embeddings(backend) => backend.encode(sample),
             Self::Rerank(backend) => backend.encode(sample),
+            Self::Ollama(backend) => backend.encode(sample),
             Self::Trt(backend) => backend.encode(sample),
             Self::Truss(backend) => backend.encode(sample),
             Self::Vllm(backend) => backend.encode(sample),
@@ -65,12 +69,30 @@ impl Backend for WireBackend {
             Self::Chat(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
             Self::Embeddings(backend) => WireDecoder::Embeddings(backend.decoder(sample)),
             Self::Rerank(backend) => WireDecoder::Rerank(backend.decoder(sample)),
+            Self::Ollama(backend) => WireDecoder::Ollama(backend.decoder(sample)),
             Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
             Self::Vllm(backend) => backend.decoder(sample),
             Self::Evalscope(backend) => backend.decoder(sample),
             Self::Aisbench(backend) => backend.decoder(sample),
             Self::Batch(backend) => WireDecoder::Batch(backend.decoder(sample)),
+        }
+    }
+
+    fn framing(&self) -> Framing {
+        match self {
+            Self::Generate(backend) => backend.framing(),
+            Self::Completions(backend) => backend.framing(),
+            Self::Chat(backend) => backend.framing(),
+            Self::Embeddings(backend) => backend.framing(),
+            Self::Rerank(backend) => backend.framing(),
+            Self::Ollama(backend) => backend.framing(),
+            Self::Trt(backend) => backend.framing(),
+            Self::Truss(backend) => backend.framing(),
+            Self::Vllm(backend) => backend.framing(),
+            Self::Evalscope(backend) => backend.framing(),
+            Self::Aisbench(backend) => backend.framing(),
+            Self::Batch(backend) => backend.framing(),
         }
     }
 }
@@ -91,6 +113,8 @@ pub enum WireDecoder {
     Generate(GenerateDecoder),
     /// Of text-generation-inference and `MindIE`.
     Generated(GeneratedDecoder),
+    /// Of Ollama's own API.
+    Ollama(OllamaDecoder),
     /// Of OpenAI's two routes, and of Truss.
     OpenAi(OpenAiDecoder),
     /// Of vLLM's `/pooling`.
@@ -114,6 +138,7 @@ impl WireDecoder {
             Self::Embeddings(decoder) => decoder,
             Self::Generate(decoder) => decoder,
             Self::Generated(decoder) => decoder,
+            Self::Ollama(decoder) => decoder,
             Self::OpenAi(decoder) => decoder,
             Self::Pooling(decoder) => decoder,
             Self::Rerank(decoder) => decoder,

@@ -99,7 +99,7 @@ pub fn parse(
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
     let file = positional(&given).map_err(refuse)?;
-    let library = Library { environment };
+    let library = Library::new(environment);
     let config = Config::of(&args, file, &library).map_err(|fault| refuse(fault.into()))?;
     if args.search {
         return Err(UsageError::help(search::table(&config.found)));

@@ -15,6 +15,7 @@ mod grammar;
 mod refusal;
 mod scope;
 mod token;
+mod yaml;
 
 pub(crate) use self::config::with_config;
 pub(crate) use self::flexible::Flexible;

@@ -12,7 +12,8 @@ use crate::error::UsageError;
 ///
 /// Each is a run log, or a result file of SGLang's or vLLM's, of which the last line counts. Where
 /// both are run logs, each change comes with whether it is more than chance would make it. Exit
-/// codes: 0; 2, a file is no result; 3, a condition of --fail-if holds.
+/// codes: 0; 2, a file is no result; 3, a condition of --fail-if holds, or is not judged because the
+/// client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[non_exhaustive]
@@ -35,6 +36,13 @@ pub struct CompareArgs {
     /// two run logs
     #[arg(long, requires = "conditions")]
     pub beyond_noise: bool,
+    /// Leave damaged lines of run logs out; they are an error otherwise
+    #[arg(long)]
+    pub skip_damaged: bool,
+    /// Judge changes and conditions even where the client audit of a run says suspect or
+    /// client-limited, so that its numbers may be the client's
+    #[arg(long)]
+    pub force: bool,
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
@@ -44,7 +52,16 @@ impl CompareArgs {
     /// Two results, compared as vLLM's Rust client does with `--compare`.
     pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
         let policy = MetricPolicy::vllm();
-        Self { before, after, policy, conditions: Vec::new(), beyond_noise: false, json: false }
+        Self {
+            before,
+            after,
+            policy,
+            conditions: Vec::new(),
+            beyond_noise: false,
+            skip_damaged: false,
+            force: false,
+            json: false,
+        }
     }
 
     /// What is compared: what vLLM's client compares, and what conditions are about.

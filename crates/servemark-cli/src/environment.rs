@@ -9,6 +9,7 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -31,6 +32,7 @@ pub struct Environment {
     directory: PathBuf,
     nonce: u32,
     files: Files,
+    files_read: Arc<Mutex<Vec<PathBuf>>>,
 }
 
 /// Where the files are that a command line names. Closed: on the machine or in the value.
@@ -75,6 +77,7 @@ impl Environment {
             // The standard library keys every process's hash tables differently.
             nonce: RandomState::new().hash_one(()) as u32,
             files: Files::OfThisMachine,
+            files_read: Arc::default(),
         }
     }
 
@@ -110,12 +113,18 @@ impl Environment {
 
     /// A file that a command line names.
     pub(crate) fn read(&self, path: &str) -> io::Result<String> {
+        self.files_read.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
         match &self.files {
             Files::OfThisMachine => fs::read_to_string(path),
             Files::Given(files) => {
                 files.get(Path::new(path)).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
             }
         }
+    }
+
+    /// The files that were read to understand a command line, such as its config.
+    pub fn files_read(&self) -> Vec<PathBuf> {
+        self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The first file of a name in a folder or below it; the case of letters does not matter.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use servemark_core::printable;
 use servemark_plan::PlanError;
 use thiserror::Error;
 
@@ -159,8 +160,10 @@ impl UsageError {
     }
 
     pub(crate) fn refused(program: &str, cause: CliError) -> Self {
+        let said = cause.to_string();
+        let said = printable(&said);
         let text = format!(
-            "usage: {program} [OPTIONS] ({program} --help lists them)\n{program}: error: {cause}\n"
+            "usage: {program} [OPTIONS] ({program} --help lists them)\n{program}: error: {said}\n"
         );
         Self { text, cause: Some(cause), is_help: false }
     }

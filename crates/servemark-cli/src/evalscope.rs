@@ -151,13 +151,13 @@ fn understand(
     let search = SlaSearch::of(&args, &settled)?;
     let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
     let all = settled.number.iter().map(|number| number.unsigned_abs()).sum();
-    let debug = args.client.debug;
+    let (debug, grace) = (args.client.debug, args.stopping.grace);
     let tracked = args.client.enable_progress_tracker.then_some(all);
     let planner = Planner::new(args, settled, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let (hub, cache) = (environment.hub(), environment.cache());
-    let first = Parsed { plan, credentials, hub, cache, progress, plan_only, warnings };
+    let first = Parsed { plan, credentials, hub, cache, grace, progress, plan_only, warnings };
     let task = match search {
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),

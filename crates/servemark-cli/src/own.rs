@@ -5,15 +5,18 @@ mod run;
 mod scope;
 mod shards;
 mod simulator;
+mod stopping;
 mod worker;
 
-pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs};
+pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs, TrustArgs};
 pub(crate) use self::run::{
-    AskingArgs, JudgingArgs, RunArgs, parse_layout, parse_verdict, usual_run_log,
+    AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, if_taken, parse_layout, parse_share,
+    parse_verdict, usual_run_log,
 };
 pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
+pub(crate) use self::stopping::StoppingArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]
 pub(crate) use self::worker::usual_engine_log;

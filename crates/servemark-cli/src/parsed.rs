@@ -1,6 +1,7 @@
 //! What a benchmark's command line becomes, whatever its dialect.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use servemark_client::Credentials;
 use servemark_hub::HubSettings;
@@ -20,6 +21,8 @@ pub struct Parsed {
     /// The folder in which self-tests keep what they found of a machine; no part of the plan, which
     /// may be run on another.
     pub cache: Option<PathBuf>,
+    /// How long requests in flight may take to finish after SIGTERM or SIGHUP.
+    pub grace: Duration,
     /// Whether a progress bar is wanted.
     pub progress: bool,
     /// Whether the plan is only to be printed.

@@ -5,17 +5,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
-use servemark_core::Header;
-use servemark_plan::{BenchPlan, OutputSpec, ServerSpec};
+use servemark_core::{Header, IfTaken, printable};
+use servemark_plan::{BenchPlan, OutputSpec, ScoringSpec, ServerSpec};
 
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::usual_run_log;
+use crate::own::{OWN_TOLERANCE, StoppingArgs, if_taken, parse_share, usual_run_log};
 use crate::score::ScoringArgs;
 use crate::{Parsed, sglang};
 
@@ -41,12 +42,21 @@ struct RerunArgs {
     /// servemark_BACKEND_DATE_TIME.runlog.jsonl
     #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
     run_log: Option<PathBuf>,
+    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    #[arg(long, requires = "run_log")]
+    overwrite: bool,
     /// Keep the new run in memory only
     #[arg(long)]
     no_run_log: bool,
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
+    /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
+    /// that of the run if it named one, else 0.01
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    tolerate_failures: Option<f64>,
+    #[command(flatten)]
+    stopping: StoppingArgs,
     #[command(flatten)]
     how: ScoringArgs,
 }
@@ -60,6 +70,9 @@ pub struct Rerun {
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
     run_log: NewLog,
+    if_taken: IfTaken,
+    grace: Duration,
+    tolerated_failures: Option<f64>,
     plan_only: bool,
     credentials: Credentials,
     environment: Environment,
@@ -81,6 +94,7 @@ impl Rerun {
             move_to(&mut plan, url)?;
         }
         plan.scoring = self.how.scoring(plan.scoring);
+        plan.scoring.tolerated_failures = self.tolerance(plan.scoring.tolerated_failures);
         plan.output = self.output(header);
         keep_engine_log(&mut plan);
         Ok(Parsed {
@@ -88,9 +102,10 @@ impl Rerun {
             credentials: self.credentials.clone(),
             hub: self.environment.hub(),
             cache: self.environment.cache(),
+            grace: self.grace,
             progress: true,
             plan_only: self.plan_only,
-            warnings: Vec::new(),
+            warnings: self.missing_credentials(header).into_iter().collect(),
         })
     }
 
@@ -99,15 +114,35 @@ impl Rerun {
         let facts = &header.facts;
         let of_url = self.base_url.as_ref().map(ToString::to_string);
         let target = of_url.unwrap_or_else(|| facts.target.clone());
+        let target = printable(&target);
         let by_other = (header.servemark != VERSION).then(|| by_other(&header.servemark));
         format!(
             "Running {} again: {} requests of {}, seed {}, to {target}.{}",
-            self.recorded.display(),
+            printable(&self.recorded.to_string_lossy()),
             facts.requests,
-            facts.dataset,
+            printable(&facts.dataset),
             facts.seed,
             by_other.unwrap_or_default()
         )
+    }
+
+    /// Names the headers that carried credentials in the old run and are not given for this one.
+    fn missing_credentials(&self, header: &Header) -> Option<String> {
+        let given = self.credentials.names();
+        let missing: Vec<&str> = header
+            .credentials
+            .iter()
+            .filter(|name| !given.contains(name))
+            .map(String::as_str)
+            .collect();
+        (!missing.is_empty()).then(|| {
+            let key = if missing.contains(&"authorization") { API_KEY } else { "" };
+            format!(
+                "the run sent credentials that this one lacks, because a run log keeps their names \
+                 only: {}; {key}give --header NAME=VALUE",
+                missing.join(", ")
+            )
+        })
     }
 
     /// The plan of the run, if it says all that the run was.
@@ -125,6 +160,13 @@ impl Rerun {
         Ok(plan)
     }
 
+    /// The largest share of failed requests that is tolerated, where the old run tolerated `recorded`.
+    fn tolerance(&self, recorded: f64) -> f64 {
+        let of_dialect = ScoringSpec::default().tolerated_failures;
+        let named = (recorded < of_dialect).then_some(recorded);
+        self.tolerated_failures.or(named).unwrap_or(OWN_TOLERANCE)
+    }
+
     fn refuse(&self, why: String) -> CliError {
         CliError::NotAgain { run_log: self.recorded.display().to_string(), why }
     }
@@ -136,11 +178,13 @@ impl Rerun {
             NewLog::Nowhere => None,
             NewLog::Usual => Some(usual_run_log(&header.facts.backend, self.environment.now())),
         };
+        output.run_log_if_taken = self.if_taken;
         output
     }
 }
 
 fn by_other(version: &str) -> String {
+    let version = printable(version);
     format!(
         "\nIt was made by servemark {version}, and this is {VERSION}: draws and definitions may differ."
     )
@@ -192,11 +236,18 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         recorded: args.recorded,
         base_url: base_url.transpose()?,
         how: args.how,
+        if_taken: if args.no_run_log {
+            IfTaken::Refuse
+        } else {
+            if_taken(args.run_log.is_some(), args.overwrite)
+        },
         run_log: match args.run_log {
             Some(path) => NewLog::At(path),
             None if args.no_run_log => NewLog::Nowhere,
             None => NewLog::Usual,
         },
+        grace: args.stopping.grace,
+        tolerated_failures: args.tolerate_failures,
         plan_only: args.plan_only,
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),
@@ -212,6 +263,8 @@ fn credentials(headers: &[String], environment: &Environment) -> Result<Credenti
     };
     headers.iter().try_fold(sglang::keyed(environment)?, with)
 }
+
+const API_KEY: &str = "set OPENAI_API_KEY or API_KEY for authorization, or ";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -27,6 +27,13 @@ pub struct ScoreArgs {
     /// How it is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
+    /// Write the files of vLLM's, AISBench's or evalscope's that the run was to leave behind, where
+    /// it was to
+    #[arg(long)]
+    pub files: bool,
+    /// Leave damaged lines out; they are an error otherwise
+    #[arg(long)]
+    pub skip_damaged: bool,
 }
 
 /// How a run is scored that has a log already.
@@ -55,7 +62,8 @@ pub struct ScoringArgs {
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
     /// What the run must keep to, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit
-    /// with 3 unless a confidence bound says that it does; that of the run if left out
+    /// with 3 if a confidence bound says that it does not, with 6 if the run cannot tell; that of the
+    /// run if left out
     #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
     pub slo: Vec<Objectives>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in

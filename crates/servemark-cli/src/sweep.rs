@@ -15,6 +15,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use servemark_core::IfTaken;
 use servemark_plan::{NamedPlan, OutputSpec, SweepSpec};
 use servemark_report::GridFormat;
 
@@ -95,6 +96,7 @@ impl Asked {
         identity: String,
     ) -> Result<SweepRuns, CliError> {
         refuse_one_file(&points)?;
+        points.iter().try_for_each(|(_, parsed)| refuse_overwrite(parsed))?;
         let plans = points.iter().map(|(settings, parsed)| {
             let settings =
                 settings.iter().map(|(flag, value)| (flag.replace('-', "_"), typed(value)));
@@ -118,6 +120,7 @@ impl Asked {
             let flag = REPEATS;
             return Err(CliError::NoEffect { flag, when: "with --slo-search" });
         }
+        refuse_overwrite(&parsed)?;
         let folder = self.folder.clone().or_else(|| folder_of(&parsed));
         parsed.plan.output = OutputSpec::default();
         let spec = self.slo.search(&parsed.plan)?.isolated(self.isolation()).known_as(identity);
@@ -137,6 +140,16 @@ fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
             "--result-filename",
             format!("{name} would be the file of every point; give --append-result, too"),
         )),
+    }
+}
+
+/// Refuses to replace what several runs keep, which goes on where it was stopped.
+fn refuse_overwrite(parsed: &Parsed) -> Result<(), CliError> {
+    match parsed.plan.output.run_log_if_taken {
+        IfTaken::Replace => {
+            Err(CliError::NoEffect { flag: "--overwrite", when: "on several runs" })
+        }
+        _ => Ok(()),
     }
 }
 

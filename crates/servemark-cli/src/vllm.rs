@@ -186,7 +186,8 @@ fn understand(
     let plan = plan(args, given, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let (hub, cache) = (environment.hub(), environment.cache());
-    Ok(Parsed { plan, credentials, hub, cache, progress, plan_only, warnings })
+    let grace = args.run.stopping.grace;
+    Ok(Parsed { plan, credentials, hub, cache, grace, progress, plan_only, warnings })
 }
 
 fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<BenchPlan, CliError> {

@@ -1,19 +1,29 @@
-//! Reads the body of a 200: as a stream of events or as one document, whichever it is.
+//! Reads the body of a 200: as a stream of events, as a stream of lines or as one document,
+//! whichever it is.
 //!
 //! It is handed bytes with their stamp and does no I/O. What the data means is the decoder's
 //! business; here it is only cut into what a decoder reads.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use servemark_backends::{Decoder, Flow};
-use servemark_core::{Arrival, ErrorKind, Recorder, RequestError};
-use servemark_sse::{FeedError, Parser, Unfinished};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use servemark_backends::{Decoder, Flow, Framing};
+use servemark_core::{Arrival, ErrorKind, Recorder, RequestError, Sink};
+use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
+
+use crate::coding::Inflater;
+use crate::holding::{AnswerBudget, Holding};
 
 /// The body of one answer.
 #[derive(Debug)]
 pub(crate) struct Answer<D> {
     decoder: D,
+    framing: Framing,
     shape: Shape,
+    /// Where the body is compressed. Apart, so that answers stay small.
+    inflater: Option<Box<Inflater>>,
+    holding: Holding,
     last: Arrival,
     is_empty: bool,
 }
@@ -21,31 +31,49 @@ pub(crate) struct Answer<D> {
 #[derive(Debug)]
 enum Shape {
     Stream(Parser),
+    Lines(LineParser),
     Document(Vec<u8>),
+    /// Lines, as the head says; the first byte may say otherwise.
+    Announced,
     /// The head does not say; the first byte will.
     Unknown,
 }
 
-/// Why the parser was stopped within a read.
+/// Why reading stopped.
 enum Stopped {
+    Failed(RequestError),
+    /// A line or an event is longer than an answer may be.
+    TooLong,
+}
+
+/// Why a parser was stopped within a read.
+enum Handled {
     Done,
     Failed(RequestError),
 }
 
 impl<D: Decoder> Answer<D> {
-    /// An answer of which nothing is known yet, to be read by `decoder`.
-    pub(crate) fn new(decoder: D) -> Self {
-        Self { decoder, shape: Shape::Unknown, last: Arrival::default(), is_empty: true }
+    /// An answer of which nothing is known yet, to be read by `decoder`, whose dialect is framed so.
+    /// What it holds counts in `budget`.
+    pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
+        let (holding, last) = (Holding::new(budget), Arrival::default());
+        let shape = Shape::Unknown;
+        Self { decoder, framing, shape, inflater: None, holding, last, is_empty: true }
     }
 
-    /// Its head is `headers`.
-    pub(crate) fn begin(&mut self, headers: &HeaderMap) -> Result<(), RequestError> {
-        if headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
-            let message = "the server compressed its answer, which nobody asked for";
-            return Err(RequestError::new(ErrorKind::Decode, message));
+    /// Its head is `headers`; those of the request were `asked`.
+    pub(crate) fn begin(
+        &mut self,
+        headers: &HeaderMap,
+        asked: &HeaderMap,
+    ) -> Result<(), RequestError> {
+        self.inflater = Inflater::of(headers, asked)?.map(Box::new);
+        self.holding.open();
+        self.shape = Shape::of(headers, self.framing, self.holding.budget().each());
+        match self.shape {
+            Shape::Document(_) => self.check_length(headers),
+            _ => Ok(()),
         }
-        self.shape = Shape::of(headers);
-        Ok(())
     }
 
     /// Reads what arrived at `at`. All events completed by it share that stamp.
@@ -55,15 +83,58 @@ impl<D: Decoder> Answer<D> {
         at: Arrival,
         recorder: &mut Recorder,
     ) -> Result<Flow, RequestError> {
+        let Some(mut inflater) = self.inflater.take() else {
+            return self.read_plain(bytes, at, recorder);
+        };
+        let mut flow = Flow::Continue;
+        let inflated = inflater.feed(bytes, |plain| {
+            if flow == Flow::Continue {
+                flow = self.read_plain(plain, at, recorder)?;
+            }
+            Ok::<(), RequestError>(())
+        });
+        self.inflater = Some(inflater);
+        inflated.map(|()| flow)
+    }
+
+    /// The same of a body that is not compressed, or not any more.
+    fn read_plain(
+        &mut self,
+        bytes: &[u8],
+        at: Arrival,
+        recorder: &mut Recorder,
+    ) -> Result<Flow, RequestError> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
         self.is_empty = false;
         self.last = at;
-        self.shape.settle(*first);
-        match &mut self.shape {
+        self.shape.settle(*first, self.framing, self.holding.budget().each());
+        let fed = match &mut self.shape {
             Shape::Stream(parser) => feed(parser, bytes, &mut self.decoder, at, recorder),
-            Shape::Document(document) => hold(document, bytes),
-            Shape::Unknown => Ok(Flow::Continue),
+            Shape::Lines(lines) => feed_lines(lines, bytes, &mut self.decoder, at, recorder),
+            Shape::Document(document) => {
+                document.extend_from_slice(bytes);
+                Ok(Flow::Continue)
+            }
+            Shape::Announced | Shape::Unknown => Ok(Flow::Continue),
+        };
+        let flow = fed.map_err(|stopped| match stopped {
+            Stopped::Failed(error) => error,
+            Stopped::TooLong => self.holding.budget().too_large(),
+        })?;
+        self.holding.check_pieces(recorder.pieces())?;
+        self.holding.hold(self.shape.held_bytes() + recorder.output_bytes())?;
+        Ok(flow)
+    }
+
+    /// A document that says that it is too long is not read.
+    fn check_length(&self, headers: &HeaderMap) -> Result<(), RequestError> {
+        let length =
+            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let budget = self.holding.budget();
+        if length.is_some_and(|length: usize| length > budget.each()) {
+            return Err(budget.too_large());
         }
+        Ok(())
     }
 
     /// The body is over, or its end mark was read.
@@ -82,34 +153,62 @@ impl<D: Decoder> Answer<D> {
                     last_event(unfinished, &mut self.decoder, out)?;
                 }
             }
+            Shape::Lines(lines) if flow == Flow::Continue => {
+                if let Some(line) = lines.finish() {
+                    let read = self.decoder.event(Event::from_data(line), out);
+                    read.map_err(|error| cut(error, "the stream ended in the middle of a line"))?;
+                }
+            }
             Shape::Document(document) => self.decoder.document(document, out)?,
-            Shape::Stream(_) | Shape::Unknown => {}
+            Shape::Stream(_) | Shape::Lines(_) | Shape::Announced | Shape::Unknown => {}
         }
         self.decoder.end()
     }
 }
 
 impl Shape {
-    fn of(headers: &HeaderMap) -> Self {
+    /// What the content type says. A dialect of lines is one under the type of a document too: its
+    /// document is a stream of one line.
+    fn of(headers: &HeaderMap, framing: Framing, limit: usize) -> Self {
         let content_type = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
         let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii();
-        if essence.eq_ignore_ascii_case(b"text/event-stream") {
-            Self::Stream(Parser::with_limit(LIMIT))
-        } else if essence.eq_ignore_ascii_case(b"application/json") {
+        let is = |name: &&str| essence.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+        if is(&"text/event-stream") {
+            Self::Stream(Parser::with_limit(limit))
+        } else if LINES.iter().any(is) {
+            Self::Announced
+        } else if is(&"application/json") && framing != Framing::Lines {
             Self::Document(Vec::new())
         } else {
             Self::Unknown
         }
     }
 
-    /// Some servers stream without saying so; no event begins like a JSON document.
-    fn settle(&mut self, first: u8) {
-        if matches!(self, Self::Unknown) {
-            *self = match first {
-                b'{' | b'[' => Self::Document(Vec::new()),
-                _ => Self::Stream(Parser::with_limit(LIMIT)),
-            };
+    /// Some servers stream without saying so, or say lines and send events. No event begins like a
+    /// JSON document.
+    fn settle(&mut self, first: u8, framing: Framing, limit: usize) {
+        if !matches!(self, Self::Announced | Self::Unknown) {
+            return;
+        }
+        let is_of_lines = matches!(self, Self::Announced) || framing == Framing::Lines;
+        *self = match (framing, first) {
+            // A comment, or one of the fields that an event has.
+            (_, b':' | b'd' | b'e' | b'i' | b'r') if is_of_lines => {
+                Self::Stream(Parser::with_limit(limit))
+            }
+            _ if is_of_lines => Self::Lines(LineParser::with_limit(limit)),
+            (Framing::Document, _) | (_, b'{' | b'[') => Self::Document(Vec::new()),
+            _ => Self::Stream(Parser::with_limit(limit)),
+        };
+    }
+
+    /// How many bytes are held of what is not complete.
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Stream(parser) => parser.held_bytes(),
+            Self::Lines(lines) => lines.held_bytes(),
+            Self::Document(document) => document.len(),
+            Self::Announced | Self::Unknown => 0,
         }
     }
 }
@@ -120,18 +219,41 @@ fn feed<D: Decoder>(
     decoder: &mut D,
     at: Arrival,
     recorder: &mut Recorder,
-) -> Result<Flow, RequestError> {
+) -> Result<Flow, Stopped> {
     let mut out = recorder.at(at);
-    let fed = parser.feed(bytes, |event| match decoder.event(event, &mut out) {
+    outcome(parser.feed(bytes, |event| handle(event, decoder, &mut out)))
+}
+
+/// A line is to the decoder what the data of an event is.
+fn feed_lines<D: Decoder>(
+    lines: &mut LineParser,
+    bytes: &[u8],
+    decoder: &mut D,
+    at: Arrival,
+    recorder: &mut Recorder,
+) -> Result<Flow, Stopped> {
+    let mut out = recorder.at(at);
+    outcome(lines.feed(bytes, |line| handle(Event::from_data(line), decoder, &mut out)))
+}
+
+fn handle<D: Decoder>(
+    event: Event<'_>,
+    decoder: &mut D,
+    out: &mut dyn Sink,
+) -> Result<(), Handled> {
+    match decoder.event(event, out) {
         Ok(Flow::Continue) => Ok(()),
-        Ok(Flow::Done) => Err(Stopped::Done),
-        Err(error) => Err(Stopped::Failed(error)),
-    });
+        Ok(Flow::Done) => Err(Handled::Done),
+        Err(error) => Err(Handled::Failed(error)),
+    }
+}
+
+fn outcome(fed: Result<(), FeedError<Handled>>) -> Result<Flow, Stopped> {
     match fed {
         Ok(()) => Ok(Flow::Continue),
-        Err(FeedError::Event(Stopped::Done)) => Ok(Flow::Done),
-        Err(FeedError::Event(Stopped::Failed(error))) => Err(error),
-        Err(FeedError::TooLong { limit }) => Err(too_long(limit)),
+        Err(FeedError::Event(Handled::Done)) => Ok(Flow::Done),
+        Err(FeedError::Event(Handled::Failed(error))) => Err(Stopped::Failed(error)),
+        Err(FeedError::TooLong { .. }) => Err(Stopped::TooLong),
     }
 }
 
@@ -140,30 +262,31 @@ fn feed<D: Decoder>(
 fn last_event<D: Decoder>(
     unfinished: Unfinished<'_>,
     decoder: &mut D,
-    out: &mut dyn servemark_core::Sink,
+    out: &mut dyn Sink,
 ) -> Result<(), RequestError> {
     let Some(event) = unfinished.event() else { return Ok(()) };
-    decoder.event(event, out).map(|_| ()).map_err(|error| match error.kind {
-        ErrorKind::Decode if !unfinished.open_line().is_empty() => {
-            let message = "the stream ended in the middle of an event";
-            RequestError::new(ErrorKind::Truncated, message)
+    decoder.event(event, out).map(drop).map_err(|error| {
+        if unfinished.open_line().is_empty() {
+            return error;
         }
-        _ => error,
+        cut(error, "the stream ended in the middle of an event")
     })
 }
 
-fn hold(document: &mut Vec<u8>, bytes: &[u8]) -> Result<Flow, RequestError> {
-    if document.len() + bytes.len() > LIMIT {
-        return Err(too_long(LIMIT));
+/// What cannot be decoded at the end of a stream was cut there.
+fn cut(error: RequestError, message: &str) -> RequestError {
+    match error.kind {
+        ErrorKind::Decode => RequestError::new(ErrorKind::Truncated, message),
+        _ => error,
     }
-    document.extend_from_slice(bytes);
-    Ok(Flow::Continue)
 }
 
-fn too_long(limit: usize) -> RequestError {
-    let message = format!("an answer longer than {} MiB in one piece", limit >> 20);
-    RequestError::new(ErrorKind::Decode, message)
-}
-
-/// A batch of embeddings is tens of megabytes; what is longer is not an answer.
-const LIMIT: usize = 256 << 20;
+/// The content types under which servers send lines of JSON.
+const LINES: [&str; 6] = [
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-lines",
+    "application/jsonlines",
+];

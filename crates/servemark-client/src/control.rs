@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use servemark_core::{Clock, MonotonicClock};
 use tokio::time::{Instant, sleep_until};
 
+use crate::coding;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::exchange::Exchange;
 use crate::link::Unobserved;
@@ -55,7 +56,8 @@ impl ServerControl {
     }
 
     /// Asks `route` until the answer is exactly 200, a second between two tries, and says how long
-    /// that took. At least one try is made.
+    /// that took. At least one try is made. A [permanent](ClientError::is_permanent) failure, which
+    /// no waiting mends, ends the wait at once.
     pub async fn wait_ready(
         &self,
         route: &str,
@@ -69,6 +71,7 @@ impl ServerControl {
             let now = clock.now();
             match outcome {
                 Ok(_) => return Ok(now.since(started)),
+                Err(error) if error.is_permanent() => return Err(error),
                 Err(error) if now >= deadline => return Err(self.not_ready(patience, error)),
                 Err(_) => {
                     let next = deadline.min(now + READY_PAUSE);
@@ -169,7 +172,10 @@ impl ServerControl {
         document: Option<&Value>,
         limit: Duration,
     ) -> Result<Vec<u8>, ClientError> {
-        let (headers, body) = payload(document);
+        let (mut headers, body) = payload(document);
+        if self.pool.target().headers().contains_key(ACCEPT_ENCODING) {
+            headers.insert(ACCEPT_ENCODING, coding::identity());
+        }
         let request = request::build(self.pool.target(), method, route, &headers, body)?;
         let mut watch = Watch::start(self.pool.clock(), Timeouts::all(limit));
         let mut exchange =

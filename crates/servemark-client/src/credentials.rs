@@ -49,6 +49,14 @@ impl Credentials {
         self.headers.is_empty()
     }
 
+    /// The names of the headers, in lower case and without their values.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.headers.keys().map(|name| name.as_str().to_owned()).collect();
+        names.sort();
+        names
+    }
+
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
     }

@@ -12,7 +12,7 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::{StampIo, Wire};
 use crate::stream::Stream;
 use crate::target::{HttpVersion, Target};
-use crate::tls;
+use crate::tls::{self, Objection};
 
 /// An open stream to a target.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Dialed {
 /// Opens a stream to the target. Without a time-out of its own: the caller watches.
 pub(crate) async fn dial(target: &Target, clock: MonotonicClock) -> Result<Dialed, ClientError> {
     let start = clock.now();
-    let tcp = connect(target).await.map_err(|error| unreachable(target, error))?;
+    let tcp = connect(target).await?;
     let io = StampIo::new(tcp, clock);
     let wire = io.wire();
     let connected = clock.now();
@@ -42,19 +42,29 @@ pub(crate) async fn dial(target: &Target, clock: MonotonicClock) -> Result<Diale
 }
 
 /// Looks the name up anew each time, as a load balancer by DNS wants it, and tries every address.
-async fn connect(target: &Target) -> io::Result<TcpStream> {
+async fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     let base = target.base_url();
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in lookup_host((base.host(), base.port())).await? {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
+    let addresses = lookup_host((base.host(), base.port())).await;
+    let mut last = None;
+    for address in addresses.map_err(|error| unknown(target, error))? {
+        let stream = TcpStream::connect(address).await;
+        match stream.and_then(|stream| stream.set_nodelay(true).map(|()| stream)) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(unreachable(target, error)),
         }
     }
-    Err(last)
+    let nowhere = || io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    Err(last.unwrap_or_else(|| unknown(target, nowhere())))
+}
+
+/// The host's name was not found. One whose look-up failed for now may be found later.
+fn unknown(target: &Target, error: io::Error) -> ClientError {
+    let base = target.base_url();
+    // The standard library keeps the resolver's code to itself; the C library's words are left.
+    let words = error.to_string();
+    let is_for_now = ["Temporary failure", "Try again"].iter().any(|said| words.contains(said));
+    let message = format!("cannot find the address of {}; is the name right?", base.host());
+    ClientError::new(ClientErrorKind::Connect, message).caused_by(error).permanent_if(!is_for_now)
 }
 
 fn server_name(target: &Target) -> Result<ServerName<'static>, ClientError> {
@@ -90,13 +100,16 @@ fn unreachable(target: &Target, error: io::Error) -> ClientError {
 /// The handshake speaks through `io::Error`: what rustls objects to is TLS, a lost connection is
 /// not.
 fn handshake_failed(target: &Target, error: io::Error) -> ClientError {
-    let objected = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
-    let (kind, what) = if objected {
-        (ClientErrorKind::Tls, "no TLS handshake with")
-    } else {
-        (ClientErrorKind::Connect, "the connection was lost in the TLS handshake with")
+    let base = target.base_url();
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let Some(objection) = inner.map(|error| Objection::of(error, base.host())) else {
+        let message = format!("the connection was lost in the TLS handshake with {base}");
+        return ClientError::new(ClientErrorKind::Connect, message).caused_by(error);
     };
-    ClientError::new(kind, format!("{what} {}", target.base_url())).caused_by(error)
+    let message = format!("no TLS handshake with {base}{}", objection.cure);
+    ClientError::new(ClientErrorKind::Tls, message)
+        .caused_by(error)
+        .permanent_if(objection.is_permanent)
 }
 
 fn nanos(duration: std::time::Duration) -> u64 {

@@ -179,7 +179,7 @@ impl Direct {
 
     /// Whether the server has closed it, or said what nobody asked.
     pub(crate) fn is_closed(&mut self) -> bool {
-        if self.stream.is_closed() {
+        if self.stream.is_spent() {
             return true;
         }
         let mut unasked = [0];

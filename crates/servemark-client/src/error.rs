@@ -14,6 +14,7 @@ use thiserror::Error;
 pub struct ClientError {
     kind: ClientErrorKind,
     message: String,
+    is_permanent: bool,
     #[source]
     source: Option<Box<dyn Error + Send + Sync>>,
 }
@@ -30,6 +31,8 @@ pub enum ClientErrorKind {
     Connect,
     /// The server answered what is not HTTP, or not what was asked.
     Decode,
+    /// The server did not process the request.
+    NotProcessed,
     /// The server answered with this status.
     Status(u16),
     /// A time-out passed.
@@ -42,11 +45,26 @@ pub enum ClientErrorKind {
 
 impl ClientError {
     pub(crate) fn new(kind: ClientErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
+        Self { kind, message: message.into(), is_permanent: false, source: None }
     }
 
     pub(crate) fn caused_by(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
+    }
+
+    /// The same failure, which another try will meet again.
+    pub(crate) fn permanent_if(self, is_permanent: bool) -> Self {
+        Self { is_permanent, ..self }
+    }
+
+    /// Whether waiting cannot mend it: the name has no address, the certificate or the key is refused,
+    /// the scheme is wrong, or the target is not usable.
+    pub fn is_permanent(&self) -> bool {
+        let by_kind = matches!(
+            self.kind,
+            ClientErrorKind::Configuration | ClientErrorKind::Status(401 | 403)
+        );
+        self.is_permanent || by_kind
     }
 
     /// What sort of failure it is.
@@ -91,13 +109,16 @@ impl ClientError {
 /// A record keeps one line, so the chain of causes is written out.
 impl From<ClientError> for RequestError {
     fn from(error: ClientError) -> Self {
+        let is_permanent = error.is_permanent();
         let mut message = error.message;
         let mut cause = error.source.as_deref().map(|source| source as &dyn Error);
         while let Some(error) = cause {
             let _ = write!(message, ": {error}");
             cause = error.source();
         }
-        Self::new(request_kind(error.kind), message)
+        let mut request = Self::new(request_kind(error.kind), message);
+        request.is_permanent = is_permanent;
+        request
     }
 }
 
@@ -106,6 +127,7 @@ fn request_kind(kind: ClientErrorKind) -> ErrorKind {
         ClientErrorKind::Capacity | ClientErrorKind::Connect => ErrorKind::Connect,
         ClientErrorKind::Configuration => ErrorKind::Encode,
         ClientErrorKind::Decode => ErrorKind::Decode,
+        ClientErrorKind::NotProcessed => ErrorKind::NotProcessed,
         ClientErrorKind::Status(_) => ErrorKind::Status,
         ClientErrorKind::Timeout => ErrorKind::Timeout,
         ClientErrorKind::Tls => ErrorKind::Tls,

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use http::{HeaderMap, StatusCode};
 use hyper::body::{Body, Incoming};
 use servemark_core::{
-    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, SocketFacts, Stamp,
+    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, SocketFacts, Stamp, Unprocessed,
 };
 
 use crate::direct::Progress;
@@ -49,38 +49,59 @@ impl Exchange {
     ///
     /// A connection from the pool may have been closed by the server without our knowing yet. If
     /// nothing of the request had been written to it, the request is sent over a new one and its
-    /// clock starts there; that is no second attempt, because there was no first. Nothing is ever
-    /// sent twice.
+    /// clock starts there; that is no second attempt, because there was no first.
+    ///
+    /// A request that was written and that the server did not process ([`Unprocessed`]) is sent once
+    /// more on a new connection, unless the target says otherwise. It never is after a byte of its
+    /// answer, after a time-out, or for the second time.
     pub(crate) async fn begin(
         pool: &Pool,
-        mut request: WholeRequest,
+        request: WholeRequest,
         watch: &mut Watch,
         observer: &mut impl Departure,
     ) -> Result<Self, ClientError> {
-        let (mut waiting, mut is_first) = (pool.waiting(), true);
+        let (mut waiting, mut replaced) = (pool.waiting(), None);
+        let (mut is_first, mut has_left_in_vain) = (true, false);
         loop {
             let (mut link, cost) = match waiting.take() {
                 Some(waiting) => waiting,
-                None => connect(pool, watch).await?,
+                None => connect(pool, watch, replaced.as_ref()).await?,
             };
             observer.connected(cost);
+            pool.open_spare();
             let since = pool.clock().now();
             let sent = {
-                let sending = pin!(link.send(request, since, pool.precise(), observer));
+                let sending = pin!(link.send(&request, since, pool.precise(), observer));
                 watch.guard(Stage::FirstByte, since, sending).await?
             };
-            match sent {
-                Sending::Answered(answered) => return Ok(Self::new(answered, link, since)),
-                Sending::NeverLeft(unsent, _)
-                    if is_first && !matches!(cost, Connection::New { .. }) =>
-                {
-                    request = unsent;
+            match Outcome::of(sent, &link, cost, since) {
+                Outcome::Answered(answered) => {
+                    if cost == Connection::Reused {
+                        pool.reuse().carried();
+                    }
+                    return Ok(Self::new(answered, link, since));
                 }
-                Sending::NeverLeft(_, lost) | Sending::Lost(lost) => {
-                    return Err(lost.before_head(pool.target().base_url()));
+                Outcome::NeverLeft(_) if is_first && is_older(cost) => {}
+                Outcome::NeverLeft(lost) | Outcome::Lost(lost) => {
+                    let base = pool.target().base_url();
+                    return Err(if link.is_answered_in_tls() && !base.is_https() {
+                        lost.in_tls(base)
+                    } else {
+                        lost.before_head(base)
+                    });
+                }
+                Outcome::Unprocessed(reason, cause) => {
+                    if has_left_in_vain || !pool.target().reuse().resend {
+                        let base = pool.target().base_url();
+                        return Err(Lost::unprocessed_error(cause, reason, base));
+                    }
+                    has_left_in_vain = true;
+                    observer.resent(reason);
                 }
             }
+            pool.lost(&link, pool.clock().now());
             is_first = false;
+            replaced = link.share();
         }
     }
 
@@ -232,16 +253,64 @@ impl Source {
     }
 }
 
+/// What came of sending a request over one connection.
+enum Outcome {
+    /// The head of its answer is here.
+    Answered(Answered),
+    /// Nothing of it was written.
+    NeverLeft(Lost),
+    /// It was written, wholly or in part, and the server may have processed it.
+    Lost(Lost),
+    /// It was written, wholly or in part, and the server cannot have processed it.
+    Unprocessed(Unprocessed, Option<Lost>),
+}
+
+impl Outcome {
+    fn of(sent: Sending, link: &Link, cost: Connection, since: Stamp) -> Self {
+        let is_alone_on_reused = cost == Connection::Reused && !link.is_shared();
+        match sent {
+            Sending::Answered(answered) => {
+                let is_late = link.last_read().at().since(since) >= LONGEST_ROUND_TRIP;
+                let is_for_idling = answered.status == StatusCode::REQUEST_TIMEOUT && !is_late;
+                if is_alone_on_reused && is_for_idling {
+                    return Self::Unprocessed(Unprocessed::RequestTimeout, None);
+                }
+                Self::Answered(answered)
+            }
+            Sending::NeverLeft(lost) => Self::NeverLeft(lost),
+            Sending::Lost(lost) => {
+                match lost.unprocessed(is_alone_on_reused && !link.is_answered()) {
+                    Some(reason) => Self::Unprocessed(reason, Some(lost)),
+                    None => Self::Lost(lost),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a connection was there before its request.
+fn is_older(cost: Connection) -> bool {
+    !matches!(cost, Connection::New { .. })
+}
+
 /// A new connection. Few requests need one, so what it takes to open it is not kept in the future
-/// of every request.
-async fn connect(pool: &Pool, watch: &mut Watch) -> Result<(Link, Connection), ClientError> {
-    let opening = Box::pin(pool.open());
+/// of every request. Over HTTP/2 it is not the one that is `replaced`.
+async fn connect(
+    pool: &Pool,
+    watch: &mut Watch,
+    replaced: Option<&Link>,
+) -> Result<(Link, Connection), ClientError> {
+    let opening = Box::pin(pool.open(replaced));
     let timed = watch.guard(Stage::Connect, pool.clock().now(), opening).await;
     timed.map_err(|error| {
         let message = format!("cannot connect to {}", pool.target().base_url());
         ClientError::new(ClientErrorKind::Timeout, message).caused_by(error)
     })?
 }
+
+/// A 408 that a server sent before it had the request arrives within a round trip. One that comes
+/// later is the answer to the request, of a gateway whose own server was too slow.
+const LONGEST_ROUND_TRIP: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// After the dialect's end mark only the framing's own end is missing; a server that sends much
 /// more, or takes its time, costs us the connection and not the run its pace.

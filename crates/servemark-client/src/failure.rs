@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use servemark_core::Unprocessed;
 use servemark_http1::Malformed;
 
 use crate::base_url::BaseUrl;
@@ -17,6 +18,8 @@ pub(crate) enum Lost {
     Closed(Cause),
     /// The connection broke.
     Broken(Cause),
+    /// The server says that it did not process the request.
+    Refused(Unprocessed, Cause),
 }
 
 type Cause = Box<dyn Error + Send + Sync>;
@@ -25,6 +28,62 @@ impl Lost {
     /// The connection was closed by the other side, in order.
     pub(crate) fn closed() -> Self {
         Self::Closed("the stream ended".into())
+    }
+
+    /// Why the server cannot have processed a request of which this is all that came: it says so, or
+    /// it closed or reset a `reused` connection, on which there was no other request.
+    pub(crate) fn unprocessed(&self, reused: bool) -> Option<Unprocessed> {
+        match self {
+            Self::Refused(reason, _) => Some(*reason),
+            Self::Closed(_) if reused => Some(Unprocessed::Closed),
+            Self::Broken(cause) if reused && is_by_server(&**cause) => Some(Unprocessed::Closed),
+            Self::Closed(_) | Self::Broken(_) | Self::Malformed(_) => None,
+        }
+    }
+
+    /// The request got no answer, and could have been processed only after `reason`.
+    pub(crate) fn unprocessed_error(
+        cause: Option<Self>,
+        reason: Unprocessed,
+        base: &BaseUrl,
+    ) -> ClientError {
+        let message = match reason {
+            Unprocessed::Closed => format!(
+                "{base} closed the reused connection before an answer, as servers do with idle \
+                 connections; leave --no-resend out to send such a request once more, or give \
+                 --no-keep-alive to open a connection for each"
+            ),
+            Unprocessed::RequestTimeout => format!(
+                "{base} answered 408 on the reused connection, which it had waited on for too long; \
+                 leave --no-resend out to send such a request once more, or give --no-keep-alive to \
+                 open a connection for each"
+            ),
+            Unprocessed::RefusedStream => {
+                format!(
+                    "{base} refused the HTTP/2 stream (REFUSED_STREAM) and processed nothing of it"
+                )
+            }
+            _ => format!(
+                "{base} closed the shared HTTP/2 connection (GOAWAY) before it processed the request"
+            ),
+        };
+        let error = ClientError::new(ClientErrorKind::NotProcessed, message);
+        match cause {
+            Some(Self::Malformed(c) | Self::Closed(c) | Self::Broken(c) | Self::Refused(_, c)) => {
+                error.caused_by(c)
+            }
+            None => error,
+        }
+    }
+
+    /// The answer to a request without TLS began as TLS does.
+    pub(crate) fn in_tls(self, base: &BaseUrl) -> ClientError {
+        let (Self::Malformed(cause)
+        | Self::Closed(cause)
+        | Self::Broken(cause)
+        | Self::Refused(_, cause)) = self;
+        let message = format!("{base} answered in TLS; ask it by https:// instead");
+        ClientError::new(ClientErrorKind::Tls, message).caused_by(cause).permanent_if(true)
     }
 
     /// The request got no answer.
@@ -41,6 +100,9 @@ impl Lost {
                 let message = format!("the connection to {base} was lost before the answer");
                 (ClientErrorKind::Connect, message, cause)
             }
+            Self::Refused(reason, cause) => {
+                return Self::unprocessed_error(Some(Self::Refused(reason, cause)), reason, base);
+            }
         };
         ClientError::new(kind, message).caused_by(cause)
     }
@@ -51,7 +113,7 @@ impl Lost {
             Self::Malformed(cause) => {
                 (ClientErrorKind::Decode, "the framing of the answer is not HTTP", cause)
             }
-            Self::Closed(cause) | Self::Broken(cause) => {
+            Self::Closed(cause) | Self::Broken(cause) | Self::Refused(_, cause) => {
                 let message = "the connection was lost in the middle of the answer";
                 (ClientErrorKind::Truncated, message, cause)
             }
@@ -79,7 +141,9 @@ impl From<hyper::Error> for Lost {
             io_kind(&error),
             Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
         );
-        if malformed || error.is_parse() {
+        if let Some(reason) = refusal(&error) {
+            Self::Refused(reason, error.into())
+        } else if malformed || error.is_parse() {
             Self::Malformed(error.into())
         } else if error.is_incomplete_message() {
             Self::Closed(error.into())
@@ -89,13 +153,42 @@ impl From<hyper::Error> for Lost {
     }
 }
 
-fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return Some(error.kind());
+/// What HTTP/2 guarantees of a stream that the server ended: one that it refused, or that is above
+/// the last one of its GOAWAY, was not processed (RFC 9113, 8.7). Streams up to the last one end with
+/// an I/O error instead.
+fn refusal(error: &hyper::Error) -> Option<Unprocessed> {
+    let error = causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>())?;
+    match error {
+        error if !error.is_remote() => None,
+        error if error.is_go_away() => Some(Unprocessed::GoAway),
+        error if error.reason() == Some(h2::Reason::REFUSED_STREAM) => {
+            Some(Unprocessed::RefusedStream)
         }
-        cause = error.source();
+        _ => None,
     }
-    None
+}
+
+/// Whether a connection broke because the server closed or reset it.
+fn is_by_server(cause: &(dyn Error + Send + Sync + 'static)) -> bool {
+    let of_io = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::BrokenPipe
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::NotConnected
+                | io::ErrorKind::UnexpectedEof
+        )
+    };
+    let first: &(dyn Error + 'static) = cause;
+    let mut all = std::iter::successors(Some(first), |&error| error.source());
+    all.find_map(|error| error.downcast_ref::<io::Error>()).is_some_and(of_io)
+}
+
+fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {
+    causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind)
+}
+
+fn causes(error: &hyper::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(error.source(), |&error| error.source())
 }

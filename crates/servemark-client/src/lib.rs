@@ -5,11 +5,12 @@
 //! [`Target`] and hands its decoder the answer with the arrival of every read. [`ServerControl`]
 //! makes the calls around a run, [`Fetch`] reads a file, [`Capacity`] says beforehand whether the machine can hold it.
 //!
-//! This crate knows no dialect, no schedule and no metric. It never retries, and it never shows a
-//! credential.
+//! This crate knows no dialect, no schedule and no metric. It never sends a request a
+//! second time that the server may have processed, and it never shows a credential.
 
 mod answer;
 mod base_url;
+mod coding;
 mod control;
 mod credentials;
 mod departure;
@@ -19,6 +20,7 @@ mod error;
 mod exchange;
 mod failure;
 mod fetch;
+mod holding;
 mod limits;
 mod link;
 mod opening;
@@ -26,6 +28,7 @@ mod pool;
 mod precise;
 mod receive;
 mod request;
+mod reuse;
 mod stamp_io;
 mod status;
 mod stream;
@@ -40,8 +43,10 @@ pub use control::{ModelInfo, ServedModel, ServerControl, ServerInfo};
 pub use credentials::Credentials;
 pub use error::{ClientError, ClientErrorKind};
 pub use fetch::Fetch;
+pub use holding::AnswerLimits;
 pub use limits::{Capacity, open_files, raise_nofile};
 pub use opening::OpeningSpec;
+pub use reuse::ReuseSpec;
 pub use target::{Http1Stack, HttpVersion, NotPrecise, Target, TargetSpec};
 pub use timeouts::Timeouts;
 pub use transport::{HttpTransport, PreparedRequest};

@@ -11,7 +11,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use servemark_core::{
-    Arrival, ArrivalClock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp,
+    Arrival, ArrivalClock, Clock, Connection, MonotonicClock, Recorder, SocketFacts, Stamp,
+    Unprocessed,
 };
 use servemark_http1::Head;
 
@@ -20,8 +21,9 @@ use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
 use crate::failure::Lost;
 use crate::precise::PreciseSender;
+use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
-use crate::stream::Stream;
+use crate::stream::{Probe, Stream};
 use crate::target::{Http1Stack, HttpVersion, Target};
 
 /// A request whose body is in memory: what is sent was encoded before it was due.
@@ -39,12 +41,16 @@ pub(crate) type HyperRequest = Request<Full<Bytes>>;
 pub(crate) struct Link {
     sender: Sender,
     wire: Arc<Wire>,
+    opened: Stamp,
+    /// When its last answer was over, if it carried any.
+    freed: Option<Stamp>,
 }
 
 #[derive(Debug)]
 enum Sender {
     Direct(Box<Direct>),
-    Http1(http1::SendRequest<Full<Bytes>>),
+    /// hyper owns the stream and looks at it when its task runs; the probe looks at once.
+    Http1(http1::SendRequest<Full<Bytes>>, Probe),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
@@ -53,8 +59,8 @@ enum Sender {
 pub(crate) enum Sending {
     /// The head of an answer is here.
     Answered(Answered),
-    /// The connection turned out to be closed and nothing was written; here is the request.
-    NeverLeft(WholeRequest, Lost),
+    /// The connection turned out to be closed and nothing was written.
+    NeverLeft(Lost),
     /// The connection was lost after the request, or a part of it, had left.
     Lost(Lost),
 }
@@ -75,8 +81,8 @@ impl Link {
     ) -> Result<(Self, Connection), ClientError> {
         let dialed = dial(target, clock).await?;
         let sender = Sender::greet(dialed.stream, target).await;
-        let sender = sender.map_err(|error| Lost::from(error).before_head(target.base_url()))?;
-        Ok((Self { sender, wire: dialed.wire }, dialed.cost))
+        let sender = sender.map_err(|lost| lost.before_head(target.base_url()))?;
+        Ok((Self { sender, wire: dialed.wire, opened: clock.now(), freed: None }, dialed.cost))
     }
 
     /// Sends a request, which is handed over at `now`, and waits for the head of its answer. One
@@ -86,7 +92,7 @@ impl Link {
     /// HTTP/1.1 connection is closed and an HTTP/2 stream is reset.
     pub(crate) async fn send(
         &mut self,
-        request: WholeRequest,
+        request: &WholeRequest,
         now: Stamp,
         precise: Option<&PreciseSender>,
         observer: &mut impl Departure,
@@ -99,23 +105,25 @@ impl Link {
                 match ahead {
                     None => ask(direct, request, Ok(0), &self.wire).await,
                     Some((sender, due)) => {
-                        let begun = Box::pin(sender.write(due, direct, &request, &self.wire)).await;
+                        let begun = Box::pin(sender.write(due, direct, request, &self.wire)).await;
                         ask(direct, request, begun, &self.wire).await
                     }
                 }
             }
-            (Sender::Http1(sender), WholeRequest::Hyper(request)) => {
+            (Sender::Http1(sender, _), WholeRequest::Hyper(request)) => {
                 self.wire.arm();
                 let _leaving = Leaving { wire: &self.wire, observer };
-                Box::pin(sender.try_send_request(*request)).await.map_or_else(unsent, answered)
+                let sent = Box::pin(sender.try_send_request((**request).clone())).await;
+                sent.map_or_else(|error| unsent(error, Some(&self.wire)), answered)
             }
             // Streams share the connection, so its writes are nobody's own; the hand-over is.
             (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
-                Box::pin(sender.try_send_request(*request)).await.map_or_else(unsent, answered)
+                let sent = Box::pin(sender.try_send_request((**request).clone())).await;
+                sent.map_or_else(|error| unsent(error, None), answered)
             }
             (Sender::Direct(_), WholeRequest::Hyper(_))
-            | (Sender::Http1(_) | Sender::Http2(_), WholeRequest::Direct(_)) => {
+            | (Sender::Http1(..) | Sender::Http2(_), WholeRequest::Direct(_)) => {
                 unreachable!("a target's requests are made for its connections")
             }
         }
@@ -132,7 +140,7 @@ impl Link {
                 let wire = &self.wire;
                 direct.poll_body(cx, |bytes| visit(wire.last_read(), bytes))
             }
-            Sender::Http1(_) | Sender::Http2(_) => Poll::Ready(Ok(Progress::End)),
+            Sender::Http1(..) | Sender::Http2(_) => Poll::Ready(Ok(Progress::End)),
         }
     }
 
@@ -145,7 +153,7 @@ impl Link {
     pub(crate) fn arrival_clock(&self) -> ArrivalClock {
         match &self.sender {
             _ if !self.wire.is_stamped() => ArrivalClock::User,
-            Sender::Direct(_) | Sender::Http1(_) => ArrivalClock::Kernel,
+            Sender::Direct(_) | Sender::Http1(..) => ArrivalClock::Kernel,
             Sender::Http2(_) => ArrivalClock::KernelBound,
         }
     }
@@ -154,7 +162,7 @@ impl Link {
     pub(crate) fn left(&self) -> Option<Stamp> {
         match &self.sender {
             Sender::Direct(direct) => direct.left(),
-            Sender::Http1(_) | Sender::Http2(_) => None,
+            Sender::Http1(..) | Sender::Http2(_) => None,
         }
     }
 
@@ -163,15 +171,46 @@ impl Link {
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         match &mut self.sender {
             Sender::Direct(direct) => direct.facts(),
-            Sender::Http1(_) | Sender::Http2(_) => None,
+            Sender::Http1(..) | Sender::Http2(_) => None,
         }
     }
 
-    /// Whether it is known to be closed.
+    /// Whether any byte of the answer to the last request was read, where that has a connection of
+    /// its own.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.wire.is_answered()
+    }
+
+    /// Whether the server answered in TLS what was asked without.
+    pub(crate) fn is_answered_in_tls(&self) -> bool {
+        self.wire.is_tls()
+    }
+
+    /// Whether other requests are sent over it at the same time.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Whether both are streams of one connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.wire, &other.wire)
+    }
+
+    /// Its last answer is over, and it waits for another request.
+    pub(crate) fn free_at(&mut self, now: Stamp) {
+        self.freed = Some(now);
+    }
+
+    /// When it was opened and when its last answer was over, if it carried any.
+    pub(crate) fn kept_life(&self) -> Option<KeptLife> {
+        self.freed.map(|freed| KeptLife { opened: self.opened, freed })
+    }
+
+    /// Whether it is known to be closed, or holds bytes that nobody asked for.
     pub(crate) fn is_closed(&mut self) -> bool {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_closed(),
-            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http1(sender, probe) => sender.is_closed() || probe.is_spent(),
             Sender::Http2(sender) => sender.is_closed(),
         }
     }
@@ -180,7 +219,7 @@ impl Link {
     pub(crate) async fn is_free(&mut self) -> bool {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_free(),
-            Sender::Http1(sender) => sender.ready().await.is_ok(),
+            Sender::Http1(sender, _) => sender.ready().await.is_ok(),
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
     }
@@ -188,33 +227,35 @@ impl Link {
     /// The same connection for another stream; HTTP/1.1 has none to share.
     pub(crate) fn share(&self) -> Option<Self> {
         match &self.sender {
-            Sender::Direct(_) | Sender::Http1(_) => None,
-            Sender::Http2(sender) => {
-                Some(Self { sender: Sender::Http2(sender.clone()), wire: Arc::clone(&self.wire) })
-            }
+            Sender::Direct(_) | Sender::Http1(..) => None,
+            Sender::Http2(sender) => Some(Self {
+                sender: Sender::Http2(sender.clone()),
+                wire: Arc::clone(&self.wire),
+                ..*self
+            }),
         }
     }
 }
 
 impl Sender {
     /// Agrees with the server on the protocol and leaves a connection of hyper's to a task.
-    async fn greet(mut stream: Stream, target: &Target) -> hyper::Result<Self> {
-        let io = match (target.http_version(), target.http1_stack()) {
+    async fn greet(mut stream: Stream, target: &Target) -> Result<Self, Lost> {
+        match (target.http_version(), target.http1_stack()) {
             (HttpVersion::Http1, Http1Stack::Direct) => {
                 if target.send_stamps() {
                     stream.stamp_departures();
                 }
-                return Ok(Self::Direct(Box::new(Direct::new(stream))));
+                Ok(Self::Direct(Box::new(Direct::new(stream))))
             }
-            _ => TokioIo::new(stream),
-        };
-        match target.http_version() {
-            HttpVersion::Http1 => {
+            (HttpVersion::Http1, Http1Stack::Hyper) => {
+                let probe = stream.probe()?;
+                let io = TokioIo::new(stream);
                 let (sender, connection) = http1::Builder::new().handshake(io).await?;
                 tokio::spawn(drive(connection));
-                Ok(Self::Http1(sender))
+                Ok(Self::Http1(sender, probe))
             }
-            HttpVersion::Http2 => {
+            (HttpVersion::Http2, _) => {
+                let io = TokioIo::new(stream);
                 let (sender, connection) = http2::Builder::new(TokioExecutor::new())
                     .initial_stream_window_size(STREAM_WINDOW)
                     .initial_connection_window_size(CONNECTION_WINDOW)
@@ -237,12 +278,12 @@ async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
 /// One request over our own connection, of which so much is written already.
 async fn ask(
     direct: &mut Direct,
-    request: Encoded,
+    request: &Encoded,
     begun: io::Result<usize>,
     wire: &Wire,
 ) -> Sending {
     let answer = match begun {
-        Ok(written) => direct.ask(&request, written).await,
+        Ok(written) => direct.ask(request, written).await,
         Err(error) => Err(error.into()),
     };
     match answer {
@@ -250,9 +291,7 @@ async fn ask(
             let Head { status, headers, .. } = head;
             Sending::Answered(Answered { status, headers, body: None })
         }
-        Err(lost) if wire.first_write().is_none() => {
-            Sending::NeverLeft(WholeRequest::Direct(request), lost)
-        }
+        Err(lost) if wire.first_write().is_none() => Sending::NeverLeft(lost),
         Err(lost) => Sending::Lost(lost),
     }
 }
@@ -262,13 +301,15 @@ fn answered(response: Response<Incoming>) -> Sending {
     Sending::Answered(Answered { status: head.status, headers: head.headers, body: Some(body) })
 }
 
-fn unsent(mut error: TrySendError<HyperRequest>) -> Sending {
-    match error.take_message() {
-        Some(request) => {
-            Sending::NeverLeft(WholeRequest::Hyper(Box::new(request)), error.into_error().into())
-        }
-        None => Sending::Lost(error.into_error().into()),
+/// A request that was handed to hyper and got no answer. `wire` is that of a connection that only
+/// this request used.
+fn unsent(mut error: TrySendError<HyperRequest>, wire: Option<&Wire>) -> Sending {
+    let is_back = error.take_message().is_some();
+    let lost = error.into_error().into();
+    if is_back || wire.is_some_and(|wire| wire.first_write().is_none()) {
+        return Sending::NeverLeft(lost);
     }
+    Sending::Lost(lost)
 }
 
 /// Who is told how a request gets on its way.
@@ -279,6 +320,8 @@ pub(crate) trait Departure {
     fn connected(&mut self, cost: Connection);
     /// The request's first byte went out.
     fn sent(&mut self, at: Stamp);
+    /// The server did not process the request, which is sent once more.
+    fn resent(&mut self, reason: Unprocessed);
 }
 
 impl Departure for Recorder {
@@ -293,6 +336,10 @@ impl Departure for Recorder {
     fn sent(&mut self, at: Stamp) {
         Self::sent(self, at);
     }
+
+    fn resent(&mut self, reason: Unprocessed) {
+        Self::resent(self, reason);
+    }
 }
 
 /// Nobody is told: the call is not measured.
@@ -306,6 +353,7 @@ impl Departure for Unobserved {
 
     fn connected(&mut self, _cost: Connection) {}
     fn sent(&mut self, _at: Stamp) {}
+    fn resent(&mut self, _reason: Unprocessed) {}
 }
 
 /// Tells the departure when it is dropped, so that a request that timed out, failed or was

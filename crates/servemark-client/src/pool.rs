@@ -7,7 +7,7 @@
 
 use std::io;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::link::Link;
 use crate::opening::Turns;
 use crate::precise::PreciseSender;
+use crate::reuse::Reuse;
 use crate::target::{HttpVersion, Target};
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
@@ -28,35 +29,46 @@ use crate::watch::{Stage, Watch};
 pub(crate) struct Pool {
     target: Target,
     clock: MonotonicClock,
-    idle: Mutex<Vec<Idle>>,
+    idle: Arc<Waiting>,
     shared: Vec<tokio::sync::Mutex<Option<Link>>>,
     turn: AtomicUsize,
     /// Whose turn it is to open a connection ahead of the first request.
     openings: Arc<Turns>,
+    /// Whether connections are still reused. All shards share it.
+    reuse: Arc<Reuse>,
     /// Who writes what is handed over before it is due.
     precise: Option<PreciseSender>,
+}
+
+/// The HTTP/1.1 connections that wait for a request.
+#[derive(Debug, Default)]
+struct Waiting {
+    links: Mutex<Vec<Idle>>,
+    /// Whether a spare connection is being opened.
+    is_opening: AtomicBool,
 }
 
 /// An HTTP/1.1 connection nobody uses.
 #[derive(Debug)]
 struct Idle {
     link: Link,
-    /// When its last answer ended. Servers count their keep-alive time from there, so a
-    /// connection that has carried nothing yet does not age.
+    /// From when it ages: when its last answer ended, from which servers count their keep-alive
+    /// time. A spare connection ages from its opening; one that was opened ahead of a run does not.
     since: Option<Stamp>,
 }
 
 impl Pool {
     pub(crate) fn new(target: Target, clock: MonotonicClock) -> Self {
         let openings = Arc::new(Turns::new(target.opening()));
-        Self::opening(openings, target, clock)
+        let reuse = Arc::new(Reuse::new(target.reuse()));
+        Self::sharing(openings, reuse, target, clock)
     }
 
     /// A pool of its own for another thread. Together they open connections no faster than one.
     pub(crate) fn for_shard(&self) -> Self {
-        let openings = Arc::clone(&self.openings);
+        let (openings, reuse) = (Arc::clone(&self.openings), Arc::clone(&self.reuse));
         let precise = self.precise.clone();
-        Self { precise, ..Self::opening(openings, self.target.clone(), self.clock) }
+        Self { precise, ..Self::sharing(openings, reuse, self.target.clone(), self.clock) }
     }
 
     /// The same pool, whose requests are written at their very instant.
@@ -69,10 +81,16 @@ impl Pool {
         self.precise.as_ref()
     }
 
-    fn opening(openings: Arc<Turns>, target: Target, clock: MonotonicClock) -> Self {
+    fn sharing(
+        openings: Arc<Turns>,
+        reuse: Arc<Reuse>,
+        target: Target,
+        clock: MonotonicClock,
+    ) -> Self {
         let shared = (0..target.http2_connections()).map(|_| tokio::sync::Mutex::default());
         let (shared, turn) = (shared.collect(), AtomicUsize::new(0));
-        Self { target, clock, idle: Mutex::default(), shared, turn, openings, precise: None }
+        let (idle, precise) = (Arc::default(), None);
+        Self { target, clock, idle, shared, turn, openings, reuse, precise }
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -83,33 +101,81 @@ impl Pool {
         self.clock
     }
 
+    /// Whether connections are still reused, and what shows that they cannot be.
+    pub(crate) fn reuse(&self) -> &Reuse {
+        &self.reuse
+    }
+
     /// A connection that was opened before and that nobody uses. Over HTTP/2 none waits: they are
-    /// shared.
+    /// shared. Each is looked at right before it is handed out.
     pub(crate) fn waiting(&self) -> Option<(Link, Connection)> {
         let now = self.clock.now();
-        let mut idle = self.idle();
+        let is_reused = self.reuse.is_on();
+        let mut idle = self.idle.links();
         while let Some(Idle { mut link, since }) = idle.pop() {
-            if is_young(since, now) && !link.is_closed() {
-                let used = if since.is_some() { Connection::Reused } else { Connection::Ahead };
-                return Some((link, used));
+            let life = link.kept_life();
+            if !is_young(since, now) || (life.is_some() && !is_reused) {
+                continue;
             }
+            if link.is_closed() {
+                self.lost(&link, now);
+                continue;
+            }
+            let used = if life.is_some() { Connection::Reused } else { Connection::Ahead };
+            return Some((link, used));
         }
         None
     }
 
-    /// A connection that nobody has used before; over HTTP/2 one that is not known to be closed.
-    pub(crate) async fn open(&self) -> Result<(Link, Connection), ClientError> {
+    /// A connection turned out to be closed at `now`.
+    pub(crate) fn lost(&self, link: &Link, now: Stamp) {
+        if let Some(life) = link.kept_life() {
+            self.reuse.closed(life, now);
+        }
+    }
+
+    /// A connection that nobody has used before; over HTTP/2 one that is not known to be closed, and
+    /// not the one that is `replaced`.
+    pub(crate) async fn open(
+        &self,
+        replaced: Option<&Link>,
+    ) -> Result<(Link, Connection), ClientError> {
         match self.target.http_version() {
             HttpVersion::Http1 => Link::open(&self.target, self.clock).await,
-            HttpVersion::Http2 => self.stream().await,
+            HttpVersion::Http2 => self.stream(replaced).await,
         }
     }
 
     /// Takes back a connection whose last answer was read to its end and which is free.
-    pub(crate) fn checkin(&self, link: Link) {
-        if self.target.http_version() == HttpVersion::Http1 {
-            self.idle().push(Idle { link, since: Some(self.clock.now()) });
+    pub(crate) fn checkin(&self, mut link: Link) {
+        if self.target.http_version() == HttpVersion::Http1 && self.reuse.is_on() {
+            let now = self.clock.now();
+            link.free_at(now);
+            self.idle.push(link, Some(now));
         }
+    }
+
+    /// Where connections are not reused, has one opened for the next request while this one is
+    /// answered.
+    ///
+    /// It is one for each shard: a server with a thread for each connection, such as llama.cpp's,
+    /// gives one to a connection that waits, and more of those would keep requests from its threads.
+    pub(crate) fn open_spare(&self) {
+        if self.reuse.is_on() || self.target.http_version() != HttpVersion::Http1 {
+            return;
+        }
+        if !self.idle.links().is_empty() || self.idle.is_opening.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (target, clock, idle) = (self.target.clone(), self.clock, Arc::clone(&self.idle));
+        tokio::spawn(async move {
+            match open(target, clock).await {
+                Ok(link) => idle.push(link, Some(clock.now())),
+                // The next request opens its own and fails by itself if it must.
+                Err(error) => tracing::debug!(%error, "no spare connection"),
+            }
+            idle.is_opening.store(false, Ordering::Relaxed);
+        });
     }
 
     /// Opens connections ahead of the first request, until so many wait.
@@ -121,7 +187,7 @@ impl Pool {
         // Tokio's own timer is up to two milliseconds late, and turns are a tenth of one apart.
         let pacer = SystemPacer::new(self.clock).map_err(no_timer)?;
         let (mut opening, most) = (JoinSet::new(), self.target.opening().at_once.get());
-        let missing = connections.saturating_sub(self.idle().len());
+        let missing = connections.saturating_sub(self.idle.links().len());
         for _ in 0..missing {
             if opening.len() == most {
                 self.keep(opening.join_next().await)?;
@@ -142,7 +208,7 @@ impl Pool {
 
     async fn preconnect_shared(&self, connections: usize) -> Result<(), ClientError> {
         for _ in 0..connections.min(self.shared.len()) {
-            self.stream().await?;
+            self.stream(None).await?;
         }
         Ok(())
     }
@@ -150,17 +216,19 @@ impl Pool {
     fn keep(&self, opened: Option<Opened>) -> Result<(), ClientError> {
         // A task that panicked has said so on its own; there is merely one connection less.
         if let Some(Ok(link)) = opened {
-            self.idle().push(Idle { link: link?, since: None });
+            self.idle.push(link?, None);
         }
         Ok(())
     }
 
-    /// The next shared connection's turn; opens it if it is not there or no longer.
-    async fn stream(&self) -> Result<(Link, Connection), ClientError> {
+    /// The next shared connection's turn; opens it if it is not there or no longer, or if it is the
+    /// one that is `replaced`.
+    async fn stream(&self, replaced: Option<&Link>) -> Result<(Link, Connection), ClientError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
         let mut slot = self.shared[turn].lock().await;
         if let Some(open) = slot.as_mut()
             && !open.is_closed()
+            && !replaced.is_some_and(|replaced| replaced.is_same(open))
             && let Some(link) = open.share()
         {
             return Ok((link, Connection::Reused));
@@ -169,9 +237,15 @@ impl Pool {
         *slot = link.share();
         Ok((link, cost))
     }
+}
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+impl Waiting {
+    fn links(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, link: Link, since: Option<Stamp>) {
+        self.links().push(Idle { link, since });
     }
 }
 

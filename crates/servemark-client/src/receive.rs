@@ -1,6 +1,7 @@
 //! Waits for what a socket receives, with the kernel's stamp of it.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::task::{Context, Poll, ready};
 
 #[cfg(target_os = "linux")]
@@ -46,18 +47,31 @@ pub(crate) fn ask_for_stamps(stream: &TcpStream) {
     }
 }
 
-/// Whether the other side has closed. The kernel knows before the runtime does.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_closed(stream: &TcpStream) -> bool {
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    match rustix::net::recv(stream, &mut [0], flags) {
-        Ok((_, received)) => received == 0,
-        Err(error) => error != Errno::WOULDBLOCK,
-    }
+/// What waits to be read on a socket. The kernel knows before the runtime does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Unread {
+    Nothing,
+    Bytes,
+    /// The other side has closed it, or it broke.
+    End,
 }
 
-/// Nobody is asked: the runtime finds out when it reads.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_closed(_stream: &TcpStream) -> bool {
-    false
+impl Unread {
+    /// Looks at a socket without reading.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn on(stream: impl AsFd) -> Self {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        match rustix::net::recv(stream, &mut [0], flags) {
+            Ok((_, 0)) => Self::End,
+            Ok(_) => Self::Bytes,
+            Err(Errno::WOULDBLOCK) => Self::Nothing,
+            Err(_) => Self::End,
+        }
+    }
+
+    /// Not known here: the runtime finds out when it reads.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn on(_stream: impl AsFd) -> Self {
+        Self::Nothing
+    }
 }

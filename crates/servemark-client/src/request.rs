@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+    ACCEPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
 };
 use http::{Method, Request, Uri, Version};
 use http_body_util::Full;
@@ -56,6 +57,9 @@ fn fill(headers: &mut HeaderMap, target: &Target, own: &HeaderMap) -> Result<(),
     if target.http_version() == HttpVersion::Http1 {
         let host = HeaderValue::try_from(target.base_url().authority());
         headers.insert(HOST, host.map_err(|error| unusable(target).caused_by(error))?);
+    }
+    if target.http_version() == HttpVersion::Http1 && !target.reuse().keep_alive {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
     headers.insert(USER_AGENT, HeaderValue::from_static(US));
@@ -134,6 +138,20 @@ mod tests {
                 "x-routing-key: 7",
             ]
         );
+    }
+
+    #[test]
+    fn a_request_without_keep_alive_says_so_over_http1() {
+        for (version, expected) in [(HttpVersion::Http1, Some("close")), (HttpVersion::Http2, None)]
+        {
+            let mut spec = TargetSpec::new("http://localhost:30000".parse().unwrap());
+            spec.http_version = version;
+            spec.reuse.keep_alive = false;
+            let target = Target::new(&spec, Credentials::new()).unwrap();
+            let request = assemble(&target, Method::GET, "/", &HeaderMap::new(), Bytes::new());
+            let headers = request.unwrap().headers().clone();
+            assert_eq!(headers.get(CONNECTION).map(|value| value.to_str().unwrap()), expected);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use crate::departure;
-use crate::receive::{ask_for_stamps, is_closed, poll_receive};
+use crate::receive::{Unread, ask_for_stamps, poll_receive};
 
 /// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
 /// and reader are one thread.
@@ -33,6 +33,8 @@ pub(crate) struct Wire {
     seen: AtomicU64,
     stamped: AtomicBool,
     first_write: AtomicU64,
+    /// The first byte of an answer since the last [`arm`](Self::arm), or [`UNANSWERED`].
+    first_byte: AtomicU16,
 }
 
 impl Wire {
@@ -42,12 +44,33 @@ impl Wire {
             seen: AtomicU64::new(now.as_nanos()),
             stamped: AtomicBool::new(false),
             first_write: AtomicU64::new(UNWRITTEN),
+            first_byte: AtomicU16::new(UNANSWERED),
         }
     }
 
     /// Forgets the last request's departure: the next write is a new one's.
     pub(crate) fn arm(&self) {
         self.first_write.store(UNWRITTEN, Ordering::Relaxed);
+        self.first_byte.store(UNANSWERED, Ordering::Relaxed);
+    }
+
+    /// Bytes of an answer were read; under TLS, decrypted ones. Only the first are looked at.
+    pub(crate) fn answer_read(&self, bytes: &[u8]) {
+        if !self.is_answered()
+            && let Some(first) = bytes.first()
+        {
+            self.first_byte.store(u16::from(*first), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether any byte of an answer was read since the last [`arm`](Self::arm).
+    pub(crate) fn is_answered(&self) -> bool {
+        self.first_byte.load(Ordering::Relaxed) != UNANSWERED
+    }
+
+    /// Whether the answer begins as a TLS alert or handshake does, which no HTTP does.
+    pub(crate) fn is_tls(&self) -> bool {
+        matches!(self.first_byte.load(Ordering::Relaxed), 0x15 | 0x16)
     }
 
     /// When the first write since [`arm`](Self::arm) was handed to the kernel.
@@ -135,9 +158,14 @@ impl StampIo {
         Arc::clone(&self.wire)
     }
 
-    /// Whether the other side has closed it, as far as the kernel knows.
-    pub(crate) fn is_closed(&self) -> bool {
-        is_closed(&self.stream)
+    /// Bytes of an answer were read from what lies above this stream.
+    pub(crate) fn answer_read(&self, bytes: &[u8]) {
+        self.wire.answer_read(bytes);
+    }
+
+    /// What waits to be read, as far as the kernel knows.
+    pub(crate) fn unread(&self) -> Unread {
+        Unread::on(&self.stream)
     }
 
     /// The socket once more, for a write on another thread.
@@ -241,6 +269,9 @@ impl AsyncWrite for StampIo {
 
 /// No run lasts for 584 years.
 const UNWRITTEN: u64 = u64::MAX;
+
+/// No byte is as large.
+const UNANSWERED: u16 = u16::MAX;
 
 const MOST_ZEROED: usize = 8 << 10;
 

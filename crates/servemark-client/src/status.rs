@@ -2,6 +2,7 @@
 //! try.
 
 use http::StatusCode;
+use http::header::AUTHORIZATION;
 
 use crate::error::{ClientError, ClientErrorKind};
 use crate::target::Target;
@@ -18,12 +19,36 @@ pub(crate) fn status_error(
     let body = target.redact(&String::from_utf8_lossy(body));
     let words = servemark_backends::error_message(body.as_bytes());
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
-    let cure = cure(status, route);
+    let is_for_https = status == StatusCode::BAD_REQUEST && is_for_https(&body);
+    let cure = match Key::of(target) {
+        _ if is_for_https => "; ask it by https:// instead",
+        key => cure(status, route, key),
+    };
     let message = format!("the server answered {code} for {route}{said}{cure}");
-    ClientError::new(ClientErrorKind::Status(code), message)
+    ClientError::new(ClientErrorKind::Status(code), message).permanent_if(is_for_https)
 }
 
-fn cure(status: StatusCode, route: &str) -> &'static str {
+/// What nginx and Go's servers say to a request without TLS on a port that wants it.
+fn is_for_https(body: &str) -> bool {
+    ["plain HTTP request was sent to HTTPS port", "HTTP request to an HTTPS server"]
+        .iter()
+        .any(|said| body.contains(said))
+}
+
+/// Whether requests carry a key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Key {
+    Given,
+    Missing,
+}
+
+impl Key {
+    fn of(target: &Target) -> Self {
+        if target.headers().contains_key(AUTHORIZATION) { Self::Given } else { Self::Missing }
+    }
+}
+
+fn cure(status: StatusCode, route: &str, key: Key) -> &'static str {
     match (status, route) {
         (StatusCode::NOT_FOUND, "/v1/completions") => {
             "; is the model's name right? a chat-only server is asked on /v1/chat/completions, \
@@ -37,12 +62,18 @@ fn cure(status: StatusCode, route: &str) -> &'static str {
             "; a server that is not SGLang's is asked on /v1/chat/completions, by a chat backend"
         }
         (StatusCode::NOT_FOUND, _) => "; does the server offer this route under this base URL?",
-        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => {
-            "; was a key given (--api-key, OPENAI_API_KEY or API_KEY), and is it right?"
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) if key == Key::Given => {
+            "; is the key right (--api-key, OPENAI_API_KEY or API_KEY)?"
         }
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => NO_KEY,
+        // Gateways such as litellm answer so what has no key.
+        (StatusCode::INTERNAL_SERVER_ERROR, "/v1/models") if key == Key::Missing => NO_KEY,
         _ => "",
     }
 }
+
+const NO_KEY: &str = "; no key was given: set OPENAI_API_KEY (or API_KEY, --api-key, or a header \
+                      Authorization), if the server wants one";
 
 #[cfg(test)]
 mod tests {
@@ -74,6 +105,33 @@ mod tests {
             "",
             "the server answered 404 for /v1/embeddings; \
              does the server offer this route under this base URL?",
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_the_list_of_models_without_a_key_hints_at_the_key() {
+        let hinted = |code, route, credentials| {
+            let spec = TargetSpec::new("http://h".parse().unwrap());
+            let target = Target::new(&spec, credentials).unwrap();
+            let status = StatusCode::from_u16(code).unwrap();
+            status_error(&target, status, route, b"").to_string().contains("set OPENAI_API_KEY")
+        };
+        for code in [401, 403, 500] {
+            assert!(hinted(code, "/v1/models", Credentials::new()), "{code}");
+            let keyed = Credentials::new().bearer("sk").unwrap();
+            assert!(!hinted(code, "/v1/models", keyed), "{code}");
+        }
+        assert!(!hinted(500, "/v1/completions", Credentials::new()));
+    }
+
+    #[test]
+    fn a_server_that_wants_tls_says_so() {
+        check(
+            400,
+            "/v1/models",
+            "<center>The plain HTTP request was sent to HTTPS port</center>",
+            "the server answered 400 for /v1/models: <center>The plain HTTP request was sent to HTTPS \
+             port</center>; ask it by https:// instead",
         );
     }
 

@@ -3,12 +3,13 @@
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use servemark_core::{SocketFacts, Stamp};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
+use crate::receive::Unread;
 use crate::stamp_io::StampIo;
 
 /// An open stream. The stamps are taken under TLS, where the socket is read.
@@ -19,12 +20,23 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Whether the other side has closed it, as far as the kernel knows.
-    pub(crate) fn is_closed(&self) -> bool {
+    /// Whether the other side has closed it or sent bytes nobody asked for, as far as the kernel
+    /// knows. Encrypted bytes may be the protocol's own, such as session tickets, so under TLS only
+    /// the end counts.
+    pub(crate) fn is_spent(&self) -> bool {
         match self {
-            Self::Plain(io) => io.is_closed(),
-            Self::Tls(io) => io.get_ref().0.is_closed(),
+            Self::Plain(io) => io.unread() != Unread::Nothing,
+            Self::Tls(io) => io.get_ref().0.unread() == Unread::End,
         }
+    }
+
+    /// A second handle of the socket with which the same is looked up while another component owns
+    /// the stream.
+    pub(crate) fn probe(&self) -> io::Result<Probe> {
+        Ok(match self {
+            Self::Plain(io) => Probe { socket: io.socket()?, is_encrypted: false },
+            Self::Tls(io) => Probe { socket: io.get_ref().0.socket()?, is_encrypted: true },
+        })
     }
 
     /// The socket once more, for a write on another thread, which cannot encrypt.
@@ -40,6 +52,13 @@ impl Stream {
         match self {
             Self::Plain(io) => io.stamp_departures(),
             Self::Tls(_) => {}
+        }
+    }
+
+    fn answer_read(&self, bytes: &[u8]) {
+        match self {
+            Self::Plain(io) => io.answer_read(bytes),
+            Self::Tls(io) => io.get_ref().0.answer_read(bytes),
         }
     }
 
@@ -68,16 +87,38 @@ impl Stream {
     }
 }
 
+/// A second handle of a stream's socket, to look at it without reading.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    socket: TcpStream,
+    is_encrypted: bool,
+}
+
+impl Probe {
+    /// As [`Stream::is_spent`].
+    pub(crate) fn is_spent(&self) -> bool {
+        match Unread::on(&self.socket) {
+            Unread::Nothing => false,
+            Unread::Bytes => !self.is_encrypted,
+            Unread::End => true,
+        }
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
+        let before = buffer.filled().len();
+        let stream = self.get_mut();
+        ready!(match stream {
             Self::Plain(io) => Pin::new(io).poll_read(cx, buffer),
             Self::Tls(io) => Pin::new(io).poll_read(cx, buffer),
-        }
+        })?;
+        stream.answer_read(&buffer.filled()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 

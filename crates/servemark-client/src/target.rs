@@ -11,7 +11,9 @@ use tokio_rustls::TlsConnector;
 use crate::base_url::BaseUrl;
 use crate::credentials::Credentials;
 use crate::error::ClientError;
+use crate::holding::{AnswerBudget, AnswerLimits};
 use crate::opening::OpeningSpec;
+use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 use crate::tls;
 
@@ -34,6 +36,9 @@ pub struct TargetSpec {
     /// How fast connections are opened ahead of a run.
     #[serde(default, skip_serializing_if = "OpeningSpec::is_default")]
     pub opening: OpeningSpec,
+    /// How connections are reused.
+    #[serde(default, skip_serializing_if = "ReuseSpec::is_default")]
+    pub reuse: ReuseSpec,
     /// Whether the kernel is asked when each request left: on Linux, over our own HTTP/1.1 in
     /// plain. It costs some microseconds of CPU for each.
     #[serde(default, skip_serializing_if = "is_off")]
@@ -41,6 +46,9 @@ pub struct TargetSpec {
     /// How long each stage of a request may take.
     #[serde(default)]
     pub timeouts: Timeouts,
+    /// How much memory answers may hold while they are read.
+    #[serde(default, skip_serializing_if = "AnswerLimits::is_default")]
+    pub answers: AnswerLimits,
     /// A PEM file of authorities that are trusted beside the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
@@ -58,8 +66,10 @@ impl TargetSpec {
             http1_stack: Http1Stack::default(),
             http2_connections: one(),
             opening: OpeningSpec::default(),
+            reuse: ReuseSpec::default(),
             send_stamps: false,
             timeouts: Timeouts::default(),
+            answers: AnswerLimits::default(),
             ca_file: None,
             trusts_anybody: false,
         }
@@ -141,20 +151,30 @@ struct Shared {
     spec: TargetSpec,
     credentials: Credentials,
     tls: Option<Tls>,
+    budget: Arc<AnswerBudget>,
 }
 
 impl Target {
     /// Makes a target of its description and its credentials. Reads the trusted authorities if
     /// the address is an `https` one.
     pub fn new(spec: &TargetSpec, credentials: Credentials) -> Result<Self, ClientError> {
+        Self::within(spec, credentials, AnswerBudget::new(spec.answers))
+    }
+
+    /// The same, whose answers share a budget with those of others.
+    fn within(
+        spec: &TargetSpec,
+        credentials: Credentials,
+        budget: Arc<AnswerBudget>,
+    ) -> Result<Self, ClientError> {
         let tls = if spec.base_url.is_https() { Some(Tls(tls::connector(spec)?)) } else { None };
-        Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls }) })
+        Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls, budget }) })
     }
 
     /// Another server that is asked in the same way, with the same credentials.
     pub fn at(&self, base_url: BaseUrl) -> Result<Self, ClientError> {
         let spec = TargetSpec { base_url, ..self.shared.spec.clone() };
-        Self::new(&spec, self.shared.credentials.clone())
+        Self::within(&spec, self.shared.credentials.clone(), self.budget())
     }
 
     /// Where it is.
@@ -162,9 +182,19 @@ impl Target {
         &self.shared.spec.base_url
     }
 
+    /// Whether it is asked over TLS and its certificate is taken for good, whoever signed it.
+    pub fn is_unverified(&self) -> bool {
+        self.shared.spec.trusts_anybody && self.shared.spec.base_url.is_https()
+    }
+
     /// How long each stage of a request may take.
     pub fn timeouts(&self) -> Timeouts {
         self.shared.spec.timeouts
+    }
+
+    /// What answers may hold, and what they hold now.
+    pub(crate) fn budget(&self) -> Arc<AnswerBudget> {
+        Arc::clone(&self.shared.budget)
     }
 
     pub(crate) fn check_precise(&self) -> Result<(), NotPrecise> {
@@ -185,6 +215,10 @@ impl Target {
 
     pub(crate) fn opening(&self) -> OpeningSpec {
         self.shared.spec.opening
+    }
+
+    pub(crate) fn reuse(&self) -> ReuseSpec {
+        self.shared.spec.reuse
     }
 
     pub(crate) fn send_stamps(&self) -> bool {

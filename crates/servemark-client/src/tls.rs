@@ -2,16 +2,23 @@
 //! anybody is to be trusted.
 
 mod anybody;
+mod objection;
+mod own;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore, crypto};
 use tokio_rustls::TlsConnector;
 
 use self::anybody::Anybody;
+pub(crate) use self::objection::Objection;
+use self::own::OwnOrSigned;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::target::{HttpVersion, TargetSpec};
 
@@ -21,11 +28,12 @@ pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> 
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
-    let builder = if spec.trusts_anybody {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody::new(provider)))
+    let verifier: Arc<dyn ServerCertVerifier> = if spec.trusts_anybody {
+        Arc::new(Anybody::new(provider))
     } else {
-        builder.with_root_certificates(roots(spec.ca_file.as_deref())?)
+        Arc::new(own_or_signed(spec.ca_file.as_deref(), provider)?)
     };
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
     let mut config = builder.with_no_client_auth();
     config.alpn_protocols = vec![protocol(spec.http_version).to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
@@ -39,12 +47,27 @@ pub(crate) fn protocol(version: HttpVersion) -> &'static [u8] {
     }
 }
 
-fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, ClientError> {
+fn own_or_signed(
+    ca_file: Option<&Path>,
+    provider: Arc<CryptoProvider>,
+) -> Result<OwnOrSigned, ClientError> {
+    let given = ca_file.map(certificates).transpose()?.unwrap_or_default();
+    let roots = Arc::new(roots(ca_file.zip(Some(given.as_slice())))?);
+    let signed = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+    let signed = signed.map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
+    Ok(OwnOrSigned::new(signed, given))
+}
+
+/// The machine's authorities and those of a file.
+fn roots(given: Option<(&Path, &[CertificateDer<'static>])>) -> Result<RootCertStore, ClientError> {
     let mut roots = RootCertStore::empty();
     // Some machines carry authorities that no longer parse; the others still count.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = ca_file {
-        add_file(&mut roots, path)?;
+    if let Some((path, certificates)) = given {
+        for certificate in certificates {
+            let added = roots.add(certificate.clone());
+            added.map_err(|error| bad_file(path, "is not usable").caused_by(error))?;
+        }
     }
     if roots.is_empty() {
         return Err(refuse(
@@ -54,16 +77,21 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, ClientError> {
     Ok(roots)
 }
 
-fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), ClientError> {
-    let bad = |what: &str| refuse(&format!("the CA file {} {what}", path.display()));
-    let before = roots.len();
+/// All certificates of a PEM file, which has at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ClientError> {
     let certificates = CertificateDer::pem_file_iter(path)
-        .map_err(|error| bad("cannot be read").caused_by(error))?;
-    for certificate in certificates {
-        let certificate = certificate.map_err(|error| bad("is not PEM").caused_by(error))?;
-        roots.add(certificate).map_err(|error| bad("is not usable").caused_by(error))?;
+        .map_err(|error| bad_file(path, "cannot be read").caused_by(error))?;
+    let certificates: Result<Vec<_>, _> = certificates.collect();
+    let certificates =
+        certificates.map_err(|error| bad_file(path, "is not PEM").caused_by(error))?;
+    if certificates.is_empty() {
+        return Err(bad_file(path, "holds no certificate"));
     }
-    if roots.len() == before { Err(bad("holds no certificate")) } else { Ok(()) }
+    Ok(certificates)
+}
+
+fn bad_file(path: &Path, what: &str) -> ClientError {
+    refuse(&format!("the CA file {} {what}", path.display()))
 }
 
 fn refuse(why: &str) -> ClientError {

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use servemark_backends::{Backend, Decoder, Flow};
-use servemark_core::{Arrival, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport};
+use servemark_core::{
+    Arrival, ErrorKind, Finish, MonotonicClock, Recorder, RequestError, Sample, Stamp, Transport,
+};
 
 use crate::answer::Answer;
 use crate::direct::Progress;
@@ -29,7 +31,8 @@ use crate::watch::Watch;
 /// a run over several runtimes gives each of them one of its own with
 /// [`for_shard`](Self::for_shard). Arrival stamps are exact on a current-thread runtime.
 ///
-/// Nothing is ever retried. Dropping the future of [`execute`](Transport::execute) at any point
+/// A request is sent a second time only if the server did not process the first sending, and its
+/// record says so ([`Resent`](servemark_core::Resent)). Dropping the future of [`execute`](Transport::execute) at any point
 /// closes its connection (on HTTP/2, resets its stream); the recorder keeps what was seen until
 /// then, the departure included.
 ///
@@ -74,6 +77,12 @@ impl<B: Backend> HttpTransport<B> {
         Ok(Self { pool: self.pool.with_precise(precise), ..self })
     }
 
+    /// When connections ceased to be reused because the server closes them after whole answers that
+    /// announce keep-alive, if it does. All [shards](Self::for_shard) share it.
+    pub fn reuse_ended(&self) -> Option<Stamp> {
+        self.pool.reuse().ended()
+    }
+
     /// Opens connections ahead of the first request, as fast as the target's
     /// [`OpeningSpec`](crate::OpeningSpec) allows, until so many wait. Over HTTP/2 at most as many
     /// as the target shares.
@@ -92,7 +101,8 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let target = self.pool.target();
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
-        let answer = Box::new(Answer::new(self.backend.decoder(sample)));
+        let (decoder, framing) = (self.backend.decoder(sample), self.backend.framing());
+        let answer = Box::new(Answer::new(decoder, framing, target.budget()));
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 
@@ -138,7 +148,10 @@ impl<B: Backend> HttpTransport<B> {
         }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
-            StatusCode::OK => receive(&mut exchange, answer, watch, recorder).await,
+            StatusCode::OK => {
+                let asked = self.pool.target().headers();
+                receive(&mut exchange, asked, answer, watch, recorder).await
+            }
             status => {
                 Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
             }
@@ -173,13 +186,18 @@ impl<B: Backend> HttpTransport<B> {
 /// answer's any more.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
+    asked: &HeaderMap,
     answer: &mut Answer<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
-    answer.begin(exchange.headers())?;
-    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await?;
-    answer.end(flow, recorder)
+    answer.begin(exchange.headers(), asked)?;
+    let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
+    flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {
+        if error.kind == ErrorKind::AnswerTooLarge {
+            recorder.drop_output();
+        }
+    })
 }
 
 /// One function and no future of its own: it runs once per read.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::OddCount;
+
 /// One piece of output as a decoder finds it. When it arrived is the recorder's business.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -175,5 +177,9 @@ pub trait Sink {
     /// leaves this out.
     fn server_times(&mut self, times: ServerTimes) {
         let _ = times;
+    }
+    /// A token count that is no JSON integer. The default leaves it out.
+    fn odd_count(&mut self, count: OddCount) {
+        let _ = count;
     }
 }

@@ -86,7 +86,12 @@ impl DeltaLog {
         (!self.is_empty()).then_some(self.last.at)
     }
 
-    /// How many bytes of memory the rows take.
+    /// How many bytes the rows take of the memory that is reserved for them.
+    pub fn used_bytes(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// How many bytes of memory are reserved for the rows.
     pub fn packed_bytes(&self) -> usize {
         self.packed.capacity()
     }

@@ -12,12 +12,16 @@ pub struct RequestError {
     pub kind: ErrorKind,
     /// What happened, with an excerpt of the server's own words where there are any.
     pub message: String,
+    /// Whether waiting cannot mend it: the server's name has no address, its certificate or our key is
+    /// refused, or the scheme is wrong.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_permanent: bool,
 }
 
 impl RequestError {
     /// A failure of `kind` with its story.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), is_permanent: false }
     }
 }
 
@@ -34,6 +38,10 @@ pub enum ErrorKind {
     /// No connection: refused, reset, unreachable, or lost while the request was being sent.
     #[error("connect")]
     Connect,
+    /// The server did not process the request, and it was not sent once more: it was lost on a
+    /// reused connection, or refused on a shared one.
+    #[error("not processed")]
+    NotProcessed,
     /// The TLS handshake failed.
     #[error("tls")]
     Tls,
@@ -49,6 +57,9 @@ pub enum ErrorKind {
     /// The server sent something that is not the dialect.
     #[error("decode")]
     Decode,
+    /// The answer holds more memory than it may.
+    #[error("answer too large")]
+    AnswerTooLarge,
     /// A 200 without a single output token.
     #[error("empty")]
     Empty,

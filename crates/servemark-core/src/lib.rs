@@ -17,7 +17,9 @@ mod error;
 mod image_size;
 mod lazy_text;
 mod media;
+mod odd_count;
 pub mod parallel;
+mod printable;
 mod progress;
 mod record;
 mod recorder;
@@ -41,13 +43,18 @@ pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
 pub use lazy_text::{LazyText, Prose};
 pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
+pub use odd_count::OddCount;
+pub use printable::{printable, printable_lines};
 pub use progress::{NoProgress, Progress, Task};
-pub use record::{Connection, Finish, Phase, Planned, RequestKey, RequestRecord, SocketFacts};
+pub use record::{
+    Connection, Finish, Phase, Planned, RequestKey, RequestRecord, Resent, SocketFacts, Unprocessed,
+};
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
-    ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, PieceCounts, PieceCountsIter,
-    Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth,
-    Weights,
+    CertificateCheck, ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, IfDamaged,
+    IfTaken, LeftOut, PieceCounts, PieceCountsIter, Retokenized, RunFacts, RunLog, RunLogError,
+    RunLogReader, RunLogWriter, ShardCost, Truth, Weights, check_run_log, is_stream,
+    remove_run_log,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

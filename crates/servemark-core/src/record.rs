@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArrivalClock, DeltaLog, RequestError, Sample, ServerTimes, Stamp, Usage};
+use crate::{ArrivalClock, DeltaLog, OddCount, RequestError, Sample, ServerTimes, Stamp, Usage};
 
 /// Which request of a run: its session's position in the plan, and its turn.
 pub type RequestKey = (usize, u32);
@@ -75,6 +75,11 @@ pub struct RequestRecord {
     /// What it cost to get a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
+    /// Present if it was sent a second time, on a new connection, because the server had not
+    /// processed the first sending. All stamps and connection facts are those of the second one;
+    /// `scheduled` and `granted` are unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resent: Option<Resent>,
     /// What the kernel knew of its connection at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<SocketFacts>,
@@ -84,6 +89,9 @@ pub struct RequestRecord {
     /// The server's own counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// A token count of the server that is no JSON integer, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odd_count: Option<Box<OddCount>>,
     /// The name of the storage in which cached prompt tokens were, where the server says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_storage: Option<String>,
@@ -214,6 +222,55 @@ pub enum Connection {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls_ns: Option<u64>,
     },
+}
+
+/// A first sending of a request that the server did not process.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Resent {
+    /// Why the server cannot have processed it.
+    pub reason: Unprocessed,
+    /// When its first byte was handed to the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_sent: Option<Stamp>,
+}
+
+impl Resent {
+    /// A first sending that left at `first_sent`.
+    pub fn new(reason: Unprocessed, first_sent: Option<Stamp>) -> Self {
+        Self { reason, first_sent }
+    }
+}
+
+/// Why a server cannot have processed a request that was sent to it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Unprocessed {
+    /// The server closed or reset a reused connection before the first byte of an answer.
+    Closed,
+    /// The server answered 408 on a reused connection: it had waited too long for a request.
+    RequestTimeout,
+    /// HTTP/2: the server reset the stream with `REFUSED_STREAM`.
+    RefusedStream,
+    /// HTTP/2: the server sent a GOAWAY whose last stream id is below the request's stream.
+    GoAway,
+}
+
+impl Unprocessed {
+    /// Every reason, in the order of reports.
+    pub const ALL: [Self; 4] =
+        [Self::Closed, Self::RequestTimeout, Self::RefusedStream, Self::GoAway];
+
+    /// What the server did, in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Closed => "closed by the server before an answer",
+            Self::RequestTimeout => "answered 408 while idle",
+            Self::RefusedStream => "stream refused (REFUSED_STREAM)",
+            Self::GoAway => "stream above the last one of a GOAWAY",
+        }
+    }
 }
 
 /// What the kernel knew of a request's connection when its answer was over. Counts are of this

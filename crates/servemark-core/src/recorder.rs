@@ -7,7 +7,7 @@ use self::batch::Batch;
 pub use self::stamped::Stamped;
 use crate::{
     Arrival, ArrivalClock, Connection, DeltaLog, Finish, Phase, Planned, RequestError,
-    RequestRecord, Sample, SocketFacts, Stamp,
+    RequestRecord, Resent, Sample, SocketFacts, Stamp, Unprocessed,
 };
 
 /// Keeps what is observed of one request while it is in flight.
@@ -72,9 +72,11 @@ impl Recorder {
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,
+                resent: None,
                 socket: None,
                 status: None,
                 usage: None,
+                odd_count: None,
                 cache_storage: None,
                 server_times: None,
                 text: String::new(),
@@ -130,6 +132,15 @@ impl Recorder {
         self.reading.ended = at;
     }
 
+    /// The server did not process the request, which is sent once more on a new connection. Forgets
+    /// the first sending but for when it left.
+    pub fn resent(&mut self, reason: Unprocessed) {
+        self.record.resent = Some(Resent::new(reason, self.record.sent.take()));
+        self.record.connection = None;
+        self.record.left = None;
+        self.reading.ended = self.record.scheduled;
+    }
+
     /// The kernel handed its last byte to the device.
     pub fn left(&mut self, at: Stamp) {
         self.record.left = Some(at);
@@ -174,6 +185,20 @@ impl Recorder {
     /// How many pieces of output there are so far.
     pub fn pieces(&self) -> usize {
         self.reading.deltas.len()
+    }
+
+    /// How many bytes of memory the output so far takes: its text, and the log of its pieces.
+    pub fn output_bytes(&self) -> usize {
+        let parts = self.batch.as_ref().map_or(0, |batch| batch.output_bytes());
+        self.reading.output_bytes() + parts
+    }
+
+    /// Drops the output so far, of an answer that is too large to be kept.
+    pub fn drop_output(&mut self) {
+        self.reading.drop_output();
+        if let Some(batch) = &mut self.batch {
+            batch.drop_output();
+        }
     }
 
     /// Closes the records of all its prompts, the first apart from the others.
@@ -224,6 +249,14 @@ impl Reading {
         self.ended = at;
     }
 
+    fn output_bytes(&self) -> usize {
+        self.deltas.used_bytes() + self.text.len()
+    }
+
+    fn drop_output(&mut self) {
+        (self.deltas, self.text) = (DeltaLog::default(), String::new());
+    }
+
     fn put_into(self, record: &mut RequestRecord) {
         record.first_byte = self.first_byte;
         record.reads = self.reads;
@@ -269,6 +302,38 @@ mod tests {
         assert_eq!((record.first_byte, record.ended), (Some(at(13)), at(14)));
         assert_eq!((record.reads, record.received_bytes, record.end_lag_us), (3, 12, 5));
         assert_eq!(record.outcome, Ok(Finish::new(Some("length".to_owned()))));
+    }
+
+    #[test]
+    fn a_request_that_is_sent_again_has_the_stamps_of_its_second_sending() {
+        let mut recorder = recorder();
+        recorder.granted(at(10));
+        recorder.connected(Connection::Reused);
+        recorder.sent(at(11));
+        recorder.resent(Unprocessed::Closed);
+        recorder.connected(Connection::New { connect_ns: 5, tls_ns: None });
+        recorder.sent(at(20));
+        recorder.body(at(23), 5);
+        let record = recorder.finish(Ok(Finish::default()), at(99));
+        let resent = Resent::new(Unprocessed::Closed, Some(at(11)));
+        assert_eq!(
+            (record.resent, record.sent, record.ended),
+            (Some(resent), Some(at(20)), at(23))
+        );
+        assert_eq!((record.scheduled, record.granted), (at(10), Some(at(10))));
+        assert_eq!(record.connection, Some(Connection::New { connect_ns: 5, tls_ns: None }));
+    }
+
+    #[test]
+    fn a_second_sending_that_gets_no_connection_was_not_sent() {
+        let mut recorder = recorder();
+        recorder.connected(Connection::Reused);
+        recorder.sent(at(11));
+        recorder.resent(Unprocessed::Closed);
+        let error = RequestError::new(ErrorKind::Connect, "refused");
+        let record = recorder.finish(Err(error), at(99));
+        assert_eq!((record.sent, record.connection), (None, None));
+        assert_eq!(record.resent.unwrap().first_sent, Some(at(11)));
     }
 
     #[test]

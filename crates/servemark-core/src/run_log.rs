@@ -2,7 +2,7 @@
 //!
 //! The lines are JSON. A request's line is appended when it finishes, so a killed run leaves a log
 //! that scores like any other and is marked incomplete: its footer is missing, and its last line
-//! may be torn.
+//! may be torn. Each line has a checksum, by which a reader tells a damaged one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,20 @@ use thiserror::Error;
 
 use crate::{Phase, RequestRecord};
 
+mod checksum;
 mod facts;
+mod file;
 mod piece_counts;
 mod reader;
 mod writer;
 
 pub use facts::{
-    ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, Retokenized, RunFacts, ShardCost,
-    Truth, Weights,
+    CertificateCheck, ClientCost, DataPart, EngineFacts, Footer, Header, HostFacts, Retokenized,
+    RunFacts, ShardCost, Truth, Weights,
 };
+pub use file::{IfTaken, check_run_log, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
-pub use reader::RunLogReader;
+pub use reader::{IfDamaged, LeftOut, RunLogReader};
 pub use writer::RunLogWriter;
 
 /// Which phases come first.
@@ -128,9 +131,41 @@ pub enum RunLogError {
         #[source]
         source: io::Error,
     },
-    /// A line is not one of ours.
-    #[error("{path}:{line}: not a line of a run log: {reason}", path = path.display())]
-    Malformed {
+    /// A new run log would take the place of a file that exists.
+    #[error(
+        "{path} exists, and a run log never takes the place of a file unasked: choose another name \
+         or give --overwrite",
+        path = path.display()
+    )]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process is writing it.
+    #[error(
+        "another process is writing the run log {path}: choose another name",
+        path = path.display()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its path does not lead to it any more.
+    #[error(
+        "the run log {path} was removed or replaced during the run, so this run is not there",
+        path = path.display()
+    )]
+    Moved {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// A line is damaged, or none of a run log's.
+    #[error(
+        "{path}:{line}: a damaged line: {reason}; servemark score and servemark compare leave such \
+         lines out with --skip-damaged",
+        path = path.display()
+    )]
+    Damaged {
         /// The file.
         path: PathBuf,
         /// The line, from one.
@@ -138,12 +173,41 @@ pub enum RunLogError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The header is damaged.
+    #[error(
+        "the header of the run log {path} is damaged, and nothing can be read without it: {reason}",
+        path = path.display()
+    )]
+    DamagedHeader {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two runs are in one file.
+    #[error("{path}:{line}: a second header: the file holds two runs", path = path.display())]
+    SecondHeader {
+        /// The file.
+        path: PathBuf,
+        /// The line, from one.
+        line: usize,
+    },
     /// The first line is not a header.
     #[error("{path} does not begin with a run log's header", path = path.display())]
     NoHeader {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl RunLogError {
+    /// Whether it is a run log of which something is damaged.
+    pub fn is_damage(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. } | Self::DamagedHeader { .. } | Self::SecondHeader { .. }
+        )
+    }
 }
 
 /// One line of the file.

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use servemark_core::{DatasetError, NoProgress, Progress, Task, parallel};
 
+use crate::text_file::MOST_ROW_BYTES;
 use crate::{python_json, text_file};
 
 /// What `take` makes of each element, on all cores. It may make nothing of one, and an error of
@@ -67,6 +68,9 @@ impl Element {
     }
 
     fn value(&self) -> Result<Value, Fault> {
+        if self.text.len() > MOST_ROW_BYTES {
+            return Err(Fault { line: self.line, reason: too_long() });
+        }
         let text = std::str::from_utf8(&self.text).map_err(|error| {
             let lines = self.text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n');
             Fault { line: self.line + lines.count(), reason: "not UTF-8".to_owned() }
@@ -150,6 +154,11 @@ impl Splitter {
         }
         if let Some(element) = &mut self.element {
             element.text.extend_from_slice(&block[start..]);
+            if element.text.len() > MOST_ROW_BYTES {
+                let (line, reason) = (element.line, too_long());
+                self.element = None;
+                self.stage = Stage::Broken(Fault { line, reason });
+            }
         }
         ended
     }
@@ -228,6 +237,11 @@ impl Splitter {
 const BLOCK: u64 = 16 << 20;
 
 const NO_ARRAY: &str = "expected a JSON array";
+/// Why an element is refused that is too long.
+fn too_long() -> String {
+    format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit")
+}
+
 const UNCLOSED: &str = "the JSON array is not closed";
 
 #[cfg(test)]

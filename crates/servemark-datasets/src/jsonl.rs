@@ -78,6 +78,7 @@ impl Reader<'_> {
             if left == Some(0) {
                 break;
             }
+            text_file::check_row(self.path, line, text.len())?;
             match python_json::parse(text) {
                 Err(error) => self.leave_out(line, &error, &mut read.skipped)?,
                 Ok(value) => {

@@ -42,6 +42,18 @@ pub(crate) fn malformed(path: &Path, line: usize, reason: String) -> DatasetErro
 }
 
 /// Python's `str.strip`, which takes the four separators of ASCII for blanks, too.
+/// Refuses a row that is so long that its values would take gigabytes.
+pub(crate) fn check_row(path: &Path, line: usize, bytes: usize) -> Result<(), DatasetError> {
+    if bytes > MOST_ROW_BYTES {
+        let why = format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit");
+        return Err(malformed(path, line, why));
+    }
+    Ok(())
+}
+
+/// Rows with pictures in them take some megabytes; values take up to ten times their text.
+pub(crate) const MOST_ROW_BYTES: usize = 64 << 20;
+
 fn strip(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c))
 }

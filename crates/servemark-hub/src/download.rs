@@ -38,10 +38,12 @@ impl Download<'_> {
         if self.to.exists() {
             return Ok(());
         }
+        let most = self.wanted.most_bytes()?;
+        self.check_size(self.size.unwrap_or_default(), most, "")?;
         let partial = partial(&self.to);
         let name = self.to_string();
         self.progress.begin_bytes(&format!("downloading {name}"), self.size.unwrap_or(0));
-        let filled = self.fill(&partial).await;
+        let filled = self.fill(&partial, most).await;
         self.progress.end();
         filled?;
         self.verify(&partial)?;
@@ -49,7 +51,7 @@ impl Download<'_> {
     }
 
     /// Tries again for as long as each try brings the file further.
-    async fn fill(&self, partial: &Path) -> Result<(), HubError> {
+    async fn fill(&self, partial: &Path, most: u64) -> Result<(), HubError> {
         make_folder_of(partial)?;
         self.progress.advance(length(partial));
         loop {
@@ -57,7 +59,7 @@ impl Download<'_> {
             if self.size == Some(before) && before > 0 {
                 return Ok(());
             }
-            match self.append(partial, before).await {
+            match self.append(partial, before, most).await {
                 Err(error) if error.is_cut() && length(partial) > before => {}
                 // What is there is no beginning of what the server has.
                 Err(HubError::Status { status: 416, .. }) if before > 0 => {
@@ -68,14 +70,36 @@ impl Download<'_> {
         }
     }
 
-    async fn append(&self, partial: &Path, from: u64) -> Result<(), HubError> {
+    /// Refuses a file that says that it is too large, or turns out to be while it arrives.
+    fn check_size(&self, size: u64, most: u64, and_more: &str) -> Result<(), HubError> {
+        if size <= most {
+            return Ok(());
+        }
+        let (url, what) = (self.url.to_string(), self.wanted.to_string());
+        Err(HubError::TooLarge { url, size: format!("{size} bytes{and_more}"), what, most })
+    }
+
+    async fn append(&self, partial: &Path, from: u64, most: u64) -> Result<(), HubError> {
         let mut reply = self.web.body(self.wanted, &self.url, from).await?;
         let continues = from > 0 && reply.fetch.status() == 206;
+        let mut length = if continues { from } else { 0 };
+        let announced = reply.fetch.header("content-length").and_then(|size| size.parse().ok());
+        self.check_size(length.saturating_add(announced.unwrap_or(0)), most, "")?;
         let mut file = open(partial, continues).map_err(disk(partial))?;
         let server = reply.url.server().to_string();
         let lost = |error| self.wanted.unreachable(server.clone(), error);
         while let Some(bytes) = reply.fetch.next().await.map_err(lost)? {
+            length += bytes.len() as u64;
+            if let Err(error) = self.check_size(length, most, " or more") {
+                drop(file);
+                fs::remove_file(partial).map_err(disk(partial))?;
+                return Err(error);
+            }
             file.write_all(&bytes).map_err(disk(partial))?;
+            // It is not what the hub has, which its checksum or its size will say.
+            if self.size.is_some_and(|size| length > size) {
+                break;
+            }
             self.progress.advance(bytes.len() as u64);
         }
         Ok(())

@@ -132,6 +132,27 @@ pub enum HubError {
         /// What it is.
         found: String,
     },
+    /// A file is larger than a file may be.
+    #[error(
+        "{url} has {size}, and a file of {what} may have {most} bytes; if that is right, set \
+         SERVEMARK_HUB_MAX_BYTES to more"
+    )]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The number of bytes, as far as it is known.
+        size: String,
+        /// What was asked for.
+        what: String,
+        /// The limit.
+        most: u64,
+    },
+    /// The limit of a file's size is no number.
+    #[error("SERVEMARK_HUB_MAX_BYTES is {given:?}; give a number of bytes, such as 1000000000")]
+    NoLimit {
+        /// What it is.
+        given: String,
+    },
     /// The cache cannot be written or read.
     #[error("the cache does not work at {path}; HF_HOME names another folder", path = path.display())]
     Disk {

@@ -119,7 +119,9 @@ impl<'a> Hub<'a> {
 
     fn wanted_of_modelscope(&self, kind: Kind, name: &str) -> Wanted {
         let cache = self.settings.modelscope.cache.clone();
-        Wanted { kind, name: name.to_owned(), cache, token: "set MODELSCOPE_API_TOKEN" }
+        let most_bytes = self.settings.most_bytes.clone();
+        let token = "set MODELSCOPE_API_TOKEN";
+        Wanted { kind, name: name.to_owned(), cache, token, most_bytes }
     }
 
     fn modelscope_web(&self) -> Result<Web, HubError> {
@@ -188,7 +190,8 @@ impl<'a> Hub<'a> {
 
     fn wanted(&self, kind: Kind, name: &str) -> Wanted {
         let (name, cache) = (name.to_owned(), self.settings.cache.clone());
-        Wanted { kind, name, cache, token: "set HF_TOKEN" }
+        let most_bytes = self.settings.most_bytes.clone();
+        Wanted { kind, name, cache, token: "set HF_TOKEN", most_bytes }
     }
 
     fn web(&self) -> Result<Web, HubError> {

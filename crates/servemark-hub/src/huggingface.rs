@@ -9,7 +9,7 @@ use crate::cache::{RepoCache, checked};
 use crate::download::Download;
 use crate::table::Table;
 use crate::url::escape;
-use crate::wanted::{Kind, Wanted};
+use crate::wanted::{Kind, Wanted, checked_path};
 use crate::web::{Reply, Web};
 use crate::{HubError, ModelPart};
 
@@ -43,15 +43,37 @@ struct Metadata {
     size: Option<u64>,
 }
 
+impl Listing {
+    /// The files of a part of a model, or all of them. One whose path would lead out of the cache is
+    /// an error, so that nothing is downloaded.
+    fn files_of(&self, part: Option<ModelPart>, url: &str) -> Result<Vec<&str>, HubError> {
+        let files: Vec<&str> =
+            self.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
+        let files = part.map_or(files.clone(), |part| part.of(&files));
+        check_all(&files, url)?;
+        Ok(files)
+    }
+}
+
+/// Which files of a hub's listing belong to a part of a model, or all files of it. This is what a
+/// download does with the answer of a hub, without a hub.
+pub fn listed_files(answer: &[u8], part: Option<ModelPart>) -> Result<Vec<String>, HubError> {
+    let url = "the listing";
+    let listing: Listing = serde_json::from_slice(answer).map_err(|error| HubError::BadAnswer {
+        url: url.to_owned(),
+        why: format!("is not the JSON that was expected: {error}"),
+    })?;
+    checked(&listing.sha, url)?;
+    Ok(listing.files_of(part, url)?.into_iter().map(str::to_owned).collect())
+}
+
 impl Repository<'_> {
     /// Of a model what is wanted, as a folder.
     pub(crate) async fn model(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let url = format!("{}/api/models/{}/revision/{MAIN}", self.endpoint, self.wanted.name);
         let listing: Listing = self.web.json(self.wanted, &url).await?;
         let commit = checked(&listing.sha, &url)?;
-        let files: Vec<&str> =
-            listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
-        let files = part.of(&files);
+        let files = listing.files_of(Some(part), &url)?;
         if files.is_empty() {
             return Err(self.wanted.no_model(part));
         }
@@ -88,6 +110,7 @@ impl Repository<'_> {
         let files: Vec<&str> =
             listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
         let (subset, files) = table.wanted(&files, self.wanted)?;
+        check_all(&files, &url)?;
         for file in files {
             self.file(&commit, file).await?;
         }
@@ -119,6 +142,7 @@ impl Repository<'_> {
     /// A file of a revision: the commit that it is of, and where it is now.
     async fn file(&self, revision: &str, file: &str) -> Result<(String, PathBuf), HubError> {
         let url = self.url(revision, file);
+        checked_path(file, &url)?;
         let reply = self.web.head(self.wanted, &url).await?;
         let Metadata { commit, tag, size } = metadata(&reply, &url)?;
         let download = Download {
@@ -145,6 +169,11 @@ impl Repository<'_> {
         let Wanted { name, .. } = self.wanted;
         format!("{}/{prefix}{name}/resolve/{revision}/{}", self.endpoint, escape(file))
     }
+}
+
+/// Nothing is downloaded where a single name would lead out of the cache.
+fn check_all(files: &[&str], url: &str) -> Result<(), HubError> {
+    files.iter().try_for_each(|file| checked_path(file, url).map(drop))
 }
 
 fn metadata(reply: &Reply, url: &str) -> Result<Metadata, HubError> {

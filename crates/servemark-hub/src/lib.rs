@@ -41,6 +41,7 @@ mod web;
 
 pub use error::HubError;
 pub use hub::{Found, Hub};
+pub use huggingface::listed_files;
 pub use model_part::ModelPart;
 pub use settings::HubSettings;
 pub use sources::DatasetSource;

@@ -9,7 +9,7 @@ use servemark_core::Progress;
 use crate::download::Download;
 use crate::settings::ModelScopeSettings;
 use crate::url::escape;
-use crate::wanted::{Kind, Wanted};
+use crate::wanted::{Kind, Wanted, checked_path};
 use crate::web::Web;
 use crate::{HubError, ModelPart};
 
@@ -52,6 +52,8 @@ impl Repository<'_> {
         if names.is_empty() {
             return Err(self.wanted.no_model(part));
         }
+        let endpoint = &self.settings.endpoint;
+        names.iter().try_for_each(|name| checked_path(name, endpoint).map(drop))?;
         for file in files.iter().filter(|file| names.contains(&file.path.as_str())) {
             self.file(file).await?;
         }

@@ -28,6 +28,8 @@ pub struct HubSettings {
     pub(crate) token: Token,
     /// The variable that forbids to ask anybody.
     pub(crate) offline: Option<&'static str>,
+    /// The most bytes of a file, as the user gave it.
+    pub(crate) most_bytes: Option<String>,
     pub(crate) modelscope: ModelScopeSettings,
     /// Whether tokenizers come from there.
     pub(crate) models_from_modelscope: bool,
@@ -52,7 +54,7 @@ pub(crate) struct ModelScopeSettings {
 
 impl HubSettings {
     /// Every variable that matters.
-    pub const VARIABLES: [&'static str; 17] = [
+    pub const VARIABLES: [&'static str; 18] = [
         "HF_ENDPOINT",
         "HF_HOME",
         "HF_HUB_CACHE",
@@ -67,6 +69,7 @@ impl HubSettings {
         "MODELSCOPE_CACHE",
         "MODELSCOPE_DOMAIN",
         "MODELSCOPE_ENDPOINT",
+        MOST_BYTES,
         "SGLANG_USE_MODELSCOPE",
         "TRANSFORMERS_OFFLINE",
         "XDG_CACHE_HOME",
@@ -85,6 +88,7 @@ impl HubSettings {
             own_cache: caches.join("servemark"),
             token: variables.token(&home),
             offline: variables.offline(),
+            most_bytes: variables.text(MOST_BYTES),
             modelscope: variables.modelscope(),
             models_from_modelscope: variables.chooses_modelscope(),
         }
@@ -95,6 +99,7 @@ impl HubSettings {
         let cache = cache.into();
         let endpoint = MODELSCOPE.to_owned();
         Self {
+            most_bytes: None,
             modelscope: ModelScopeSettings { endpoint, cache: cache.clone(), token: None },
             models_from_modelscope: false,
             endpoint: HUB.to_owned(),
@@ -194,6 +199,9 @@ impl Variables<'_> {
 fn is_yes(value: &str) -> bool {
     ["1", "on", "yes", "true"].contains(&value.to_ascii_lowercase().as_str())
 }
+
+/// The variable that says how large a file of a hub may be.
+pub(crate) const MOST_BYTES: &str = "SERVEMARK_HUB_MAX_BYTES";
 
 const HUB: &str = "https://huggingface.co";
 const MODELSCOPE: &str = "https://www.modelscope.cn";

@@ -17,6 +17,8 @@ pub(crate) struct Wanted {
     pub(crate) cache: PathBuf,
     /// How the hub is told who asks.
     pub(crate) token: &'static str,
+    /// The most bytes of a file, as the user gave it.
+    pub(crate) most_bytes: Option<String>,
 }
 
 /// The sorts of repository.
@@ -34,6 +36,19 @@ impl Wanted {
             return Ok(());
         }
         Err(HubError::Name { name: self.name.clone(), cure: self.cure() })
+    }
+
+    /// The most bytes that a file may have.
+    pub(crate) fn most_bytes(&self) -> Result<u64, HubError> {
+        match &self.most_bytes {
+            Some(given) => {
+                given.trim().parse().map_err(|_| HubError::NoLimit { given: given.clone() })
+            }
+            None => Ok(match self.kind {
+                Kind::Model(ModelPart::Tokenizer | ModelPart::Shape) => MOST_OF_A_TOKENIZER,
+                Kind::Model(ModelPart::Weights) | Kind::Dataset => MOST_OF_DATA,
+            }),
+        }
     }
 
     pub(crate) fn offline(&self, variable: &'static str) -> HubError {
@@ -82,6 +97,30 @@ impl fmt::Display for Wanted {
         }
     }
 }
+
+/// Files of tokenizers of today end below 100 MB.
+const MOST_OF_A_TOKENIZER: u64 = 1 << 30;
+/// The largest files of weights and of data sets.
+const MOST_OF_DATA: u64 = 100 << 30;
+
+/// A file's path in a repository, if it stays below the folder that it is joined to: no part of it
+/// is empty or leads upwards, and none means anything to another system.
+pub(crate) fn checked_path<'a>(path: &'a str, url: &str) -> Result<&'a str, HubError> {
+    let is_name = |part: &str| {
+        !part.is_empty()
+            && part.trim_end_matches(['.', ' ']) == part
+            && part.len() <= MOST_OF_A_NAME
+            && !part.contains(|sign: char| sign.is_control() || "\\:".contains(sign))
+    };
+    if path.split('/').all(is_name) {
+        return Ok(path);
+    }
+    let why = format!("names a file {path:?}, which is no path below a folder");
+    Err(HubError::BadAnswer { url: url.to_owned(), why })
+}
+
+/// What file systems have room for.
+const MOST_OF_A_NAME: usize = 255;
 
 /// Whether a hub's word can be one part of a path in a cache.
 pub(crate) fn is_plain(part: &str) -> bool {

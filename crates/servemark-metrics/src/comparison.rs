@@ -1,5 +1,6 @@
 //! Two runs, number by number: what changed, and whether that is more than chance.
 
+mod doubt;
 mod gate;
 mod noise;
 mod units;
@@ -7,6 +8,7 @@ mod units;
 use serde::Serialize;
 use servemark_core::RunLog;
 
+pub use self::doubt::{ComparedSide, Doubt};
 pub use self::gate::{Bound, Broken, Condition};
 use self::noise::Bootstrap;
 use self::units::Units;
@@ -18,6 +20,10 @@ use crate::{Better, Figure, MetricPolicy, Metrics, Part, RequestScore};
 pub struct Comparison {
     /// What both runs have a number for, in the order that was asked for.
     pub changes: Vec<Change>,
+    /// Why the numbers of a run cannot be compared.
+    pub doubts: Vec<Doubt>,
+    /// Whether changes are called better or worse: where there is no doubt, or in spite of it.
+    pub is_judged: bool,
 }
 
 /// One number before and after.
@@ -60,6 +66,8 @@ pub enum Worth {
     Worse,
     /// Chance alone would do it.
     Noise,
+    /// The client of a run was at its limit or suspect, so the change may be the client's.
+    NotJudged,
     /// Nobody can tell what chance would do.
     Unknown,
 }
@@ -95,7 +103,7 @@ impl Change {
         (delta.abs() > NOTHING).then_some(is_better)
     }
 
-    /// What it is worth.
+    /// What it is worth, if the numbers are the servers'.
     pub fn worth(&self) -> Worth {
         match (self.interval, self.is_better()) {
             (None, _) => Worth::Unknown,
@@ -147,7 +155,33 @@ impl Comparison {
             let (before, after) = (before(figure)?, after(figure)?);
             Some(Change { figure, before, after, interval: None })
         };
-        Self { changes: figures.iter().filter_map(change).collect() }
+        let changes = figures.iter().filter_map(change).collect();
+        Self { changes, doubts: Vec::new(), is_judged: true }
+    }
+
+    /// Adds doubts about the runs. Changes are not judged where there is one.
+    #[must_use]
+    pub fn with_doubts(mut self, doubts: impl IntoIterator<Item = Doubt>) -> Self {
+        self.doubts.extend(doubts);
+        self.is_judged = self.doubts.is_empty();
+        self
+    }
+
+    /// Judges changes in spite of any doubt.
+    #[must_use]
+    pub fn judged_anyway(self) -> Self {
+        Self { is_judged: true, ..self }
+    }
+
+    /// What a change of this comparison is worth.
+    pub fn worth_of(&self, change: &Change) -> Worth {
+        if self.is_judged { change.worth() } else { Worth::NotJudged }
+    }
+
+    /// Whether a change of this comparison is better or worse; nothing where it did not change or is
+    /// not judged.
+    pub fn is_better(&self, change: &Change) -> Option<bool> {
+        change.is_better().filter(|_| self.is_judged)
     }
 
     /// Compares two runs of which every request is known, and so how much of each change is chance.

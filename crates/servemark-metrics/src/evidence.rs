@@ -14,7 +14,7 @@ use servemark_statistics::Sample;
 pub use self::gate::gate;
 pub use self::growth::Growth;
 use self::growth::Series;
-pub use self::judgement::{Doubt, Judgement, Standing};
+pub use self::judgement::{Judgement, Standing, UndecidedReason};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
 use crate::waits::queue_wait;

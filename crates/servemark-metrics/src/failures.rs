@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
-use servemark_core::{ErrorKind, RequestError, RunLog};
+use servemark_core::{ErrorKind, RequestError, RequestRecord, RunLog};
+
+use crate::Metrics;
 
 /// The failures of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +17,9 @@ pub struct FailureGroup {
     pub kind: ErrorKind,
     /// How many there were.
     pub count: usize,
+    /// The HTTP statuses of those that were answered with another one than 200, and their counts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<u16, usize>,
     /// The most common messages, most common first.
     pub messages: Vec<FailureMessage>,
 }
@@ -28,28 +34,103 @@ pub struct FailureMessage {
     pub count: usize,
 }
 
+/// How many requests of one or several runs failed, by class. `Display` is a line such as
+/// `10 of 100 requests failed: 7 http status 500, 3 no connection`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct FailureTally {
+    requests: usize,
+    classes: BTreeMap<String, usize>,
+}
+
+impl FailureTally {
+    /// Adds the requests of a run that were measured.
+    pub fn add_run(&mut self, log: &RunLog) {
+        self.requests += log.measured().count();
+        self.add_groups(&failures(log));
+    }
+
+    /// Adds the requests of a run of which only the metrics are left.
+    pub fn add_metrics(&mut self, metrics: &Metrics) {
+        self.requests += metrics.requests.completed + metrics.requests.failed;
+        self.add_groups(&metrics.failures);
+    }
+
+    /// The number of failed requests.
+    pub fn failed(&self) -> usize {
+        self.classes.values().sum()
+    }
+
+    fn add_groups(&mut self, groups: &[FailureGroup]) {
+        for group in groups {
+            for (status, count) in &group.statuses {
+                *self.classes.entry(format!("http status {status}")).or_default() += count;
+            }
+            let others = group.count - group.statuses.values().sum::<usize>();
+            if others > 0 {
+                *self.classes.entry(class(group.kind)).or_default() += others;
+            }
+        }
+    }
+}
+
+impl fmt::Display for FailureTally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} requests failed", self.failed(), self.requests)?;
+        let mut classes: Vec<(&String, &usize)> = self.classes.iter().collect();
+        classes.sort_by_key(|(_, count)| Reverse(**count));
+        classes.iter().enumerate().try_for_each(|(index, (class, count))| {
+            write!(f, "{} {count} {class}", if index == 0 { ":" } else { "," })
+        })
+    }
+}
+
+/// A kind of failure in words that can follow a number.
+fn class(kind: ErrorKind) -> String {
+    let words = match kind {
+        ErrorKind::Encode => "could not be encoded",
+        ErrorKind::Connect => "no connection",
+        ErrorKind::Tls => "TLS",
+        ErrorKind::Status => "refused by status",
+        ErrorKind::InStream => "error in the answer",
+        ErrorKind::Decode => "answer not understood",
+        ErrorKind::Empty => "empty answer",
+        ErrorKind::Truncated => "answer cut short",
+        other => return other.to_string(),
+    };
+    words.to_owned()
+}
+
 /// The failures of a run's measurement by kind, most common first.
 pub(crate) fn failures(log: &RunLog) -> Vec<FailureGroup> {
-    let mut kinds = BTreeMap::<ErrorKind, BTreeMap<&str, usize>>::new();
-    for RequestError { kind, message, .. } in
-        log.measured().filter_map(|record| record.outcome.as_ref().err())
-    {
-        *kinds.entry(*kind).or_default().entry(message).or_default() += 1;
+    let mut kinds = BTreeMap::<ErrorKind, Vec<&RequestRecord>>::new();
+    for record in log.measured() {
+        if let Err(RequestError { kind, .. }) = &record.outcome {
+            kinds.entry(*kind).or_default().push(record);
+        }
     }
     let mut groups: Vec<_> = kinds.into_iter().map(group).collect();
     groups.sort_by_key(|group| Reverse(group.count));
     groups
 }
 
-fn group((kind, messages): (ErrorKind, BTreeMap<&str, usize>)) -> FailureGroup {
-    let count = messages.values().sum();
+fn group((kind, records): (ErrorKind, Vec<&RequestRecord>)) -> FailureGroup {
+    let count = records.len();
+    let (mut statuses, mut messages) = (BTreeMap::new(), BTreeMap::<&str, usize>::new());
+    for record in records {
+        if let Some(status) = record.status.filter(|_| kind == ErrorKind::Status) {
+            *statuses.entry(status).or_default() += 1;
+        }
+        if let Err(error) = &record.outcome {
+            *messages.entry(&error.message).or_default() += 1;
+        }
+    }
     let mut messages: Vec<_> = messages
         .into_iter()
         .map(|(message, count)| FailureMessage { message: message.to_owned(), count })
         .collect();
     messages.sort_by_key(|message| Reverse(message.count));
     messages.truncate(MESSAGES_KEPT);
-    FailureGroup { kind, count, messages }
+    FailureGroup { kind, count, statuses, messages }
 }
 
 /// Messages often carry a request id, so most runs have as many as failures.

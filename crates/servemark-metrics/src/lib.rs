@@ -7,6 +7,7 @@
 //!
 //! This crate reads no clock, counts no token and prints nothing.
 
+mod absences;
 mod audit;
 mod budget;
 mod comparison;
@@ -33,6 +34,7 @@ mod probes;
 mod reuse;
 mod run_verdict;
 mod score;
+mod server_counts;
 mod server_work;
 mod sessions;
 mod several;
@@ -49,19 +51,22 @@ mod turns;
 mod waits;
 mod workload;
 
+pub use absences::{Absence, Absences};
 pub use audit::{
-    Audit, Finding, Gate, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Shared,
-    Spread, Verdict, Yardstick,
+    AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LatencyAccuracy, LittlesLaw, LoadVerdict,
+    Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread, StampError, Verdict,
+    Yardstick,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, Comparison, Condition, ScoredRun, Worth,
+    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
+    Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimates::{Estimated, Estimates, RateEstimates};
-pub use evidence::{Doubt, Evidence, Growth, Judgement, Standing, Stretch, gate};
-pub use failures::{FailureGroup, FailureMessage};
+pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch, UndecidedReason, gate};
+pub use failures::{FailureGroup, FailureMessage, FailureTally};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloMetric, SloResult};
@@ -81,6 +86,7 @@ pub use policy::{
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
+pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use several::{FigureSpread, SeveralRuns};

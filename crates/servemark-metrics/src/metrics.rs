@@ -7,13 +7,14 @@ use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, ResponseTimes};
 pub(crate) use self::latencies::{begun, sampled};
+use crate::absences::absences;
 use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates, Rates,
-    RequestScore, ServerWork, SessionMetrics, SteadyState, Throughput, TokenTotals,
-    TruthComparison, Waits, peak, stage, statistics,
+    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates,
+    Rates, RequestScore, ServerCounts, ServerWork, SessionMetrics, SteadyState, Throughput,
+    TokenTotals, TruthComparison, Waits, peak, stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -32,6 +33,11 @@ pub struct Metrics {
     pub duration_s: f64,
     /// Tokens, and who counted them.
     pub tokens: TokenTotals,
+    /// What the server said of token counts.
+    pub server_counts: ServerCounts,
+    /// When the server was away in the middle of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absences: Vec<Absence>,
     /// Answers of requests that ask for several at once.
     pub items: ItemTotals,
     /// Rates over the duration.
@@ -106,6 +112,8 @@ impl Metrics {
             duration_s,
             throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
             tokens,
+            server_counts: ServerCounts::of(log),
+            absences: absences(log),
             items: ItemTotals::of(log, duration_s),
             concurrency: Concurrency::of(log, policy, scores, duration_s),
             rate_estimates: RateEstimates::of(scores, policy),
@@ -162,6 +170,10 @@ pub struct RequestCounts {
     /// are no requests of their own.
     #[serde(skip_serializing_if = "is_zero")]
     pub retried: usize,
+    /// Requests that were sent once more on a new connection because the server had not processed
+    /// them. They count once, with how the second sending ended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resent: usize,
 }
 
 impl RequestCounts {
@@ -172,6 +184,7 @@ impl RequestCounts {
             completed,
             failed: log.measured().count() - completed,
             retried: log.retried().count(),
+            resent: log.measured().filter(|record| record.resent.is_some()).count(),
         }
     }
 

@@ -8,6 +8,7 @@ mod decision;
 mod dialect;
 mod document;
 mod injected;
+mod logprobs;
 mod schedule;
 mod script;
 mod scripts;
@@ -23,13 +24,13 @@ use servemark_core::Stamp;
 
 use crate::http::End;
 
-pub(crate) use ask::Ask;
+pub(crate) use ask::{Ask, AskFault};
 pub(crate) use dialect::{Author, Dialect};
 pub(crate) use document::Document;
 pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
 pub(crate) use scripts::Scripts;
-pub(crate) use shapes::error_document;
+pub(crate) use shapes::{error_document, refusal};
 pub(crate) use stream::Stream;
 pub(crate) use vectors::Vectors;
 
@@ -87,6 +88,8 @@ impl Answer {
 pub(crate) struct Step {
     /// How many pieces of output are among them.
     pub(crate) pieces: usize,
+    /// How many tokens those have together.
+    pub(crate) tokens: u64,
     /// How the answer ends, if these are its last bytes.
     pub(crate) end: Option<End>,
 }

@@ -18,11 +18,13 @@ mod delivery;
 mod door;
 mod event_loop;
 mod mailbox;
+mod metrics;
 mod places;
 mod queue;
 mod reply;
 mod route;
 mod site;
+mod work;
 
 use door::Door;
 use event_loop::EventLoop;

@@ -47,6 +47,10 @@ pub struct MockSpec {
     pub seed: u64,
     /// The model's name.
     pub model: String,
+    /// Whether requests for a model by another name are refused with 404, as OpenAI's API does, on
+    /// its routes. Otherwise the name does not matter.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict_model: bool,
     /// How many tokens every answer has, whatever the request asks for.
     pub output_tokens: Option<u32>,
     /// The accepted length of speculative decoding that `/server_info` tells.
@@ -88,6 +92,7 @@ impl Default for MockSpec {
             places: None,
             seed: 0,
             model: "mock".to_owned(),
+            strict_model: false,
             output_tokens: None,
             accept_length: None,
             faults: Vec::new(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::JsonObject;
+use servemark_core::{IfTaken, JsonObject};
 use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
 
@@ -107,6 +107,9 @@ pub enum Layout {
 pub struct OutputSpec {
     /// The run log; without one the run is kept in memory only.
     pub run_log: Option<PathBuf>,
+    /// What happens where that file exists already.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run_log_if_taken: IfTaken,
     /// SGLang's result file, to which a line is appended; vLLM's, where its table is the first.
     pub result_file: Option<PathBuf>,
     /// Whether that line holds every request.

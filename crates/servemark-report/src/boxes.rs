@@ -1,11 +1,12 @@
 //! Tables in boxes, as Python's libraries draw them: one writer, and a frame as a value. Those that
-//! break their lines are the `rich` module's.
+//! break their lines are the `rich` module's. Every cell becomes printable.
 
 mod rich;
 mod widths;
 
 use std::io;
 
+use servemark_core::printable;
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use self::rich::{Column, RichTable, panel};
@@ -104,18 +105,19 @@ impl Boxed {
     /// A table with these heads, each with the side on which its column stands.
     pub(crate) fn new<'a>(heads: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
         let (heads, aligns) =
-            heads.into_iter().map(|(head, align)| (head.to_owned(), align)).unzip();
+            heads.into_iter().map(|(head, align)| (printable(head).into_owned(), align)).unzip();
         Self { heads, aligns, rows: Vec::new() }
     }
 
     /// Appends a row, of as many cells as there are heads.
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass what they have just made")]
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| printable(cell).into_owned()).collect());
     }
 
     /// The same with more rows.
     pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
-        self.rows.extend(rows);
+        rows.into_iter().for_each(|cells| self.row(cells));
         self
     }
 

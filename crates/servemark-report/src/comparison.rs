@@ -6,6 +6,7 @@
 use std::io;
 
 use serde_json::{Value, json};
+use servemark_core::printable;
 use servemark_metrics::{Change, Comparison, Figure, Part, Worth};
 
 /// What a result is called in a comparison.
@@ -36,7 +37,8 @@ impl Side {
         let unknown = || "?".to_owned();
         let (model, date) = (self.model.clone(), self.date.clone());
         let (model, date) = (model.unwrap_or_else(unknown), date.unwrap_or_else(unknown));
-        format!("  {name}: {} (model: {model}, date: {date})", self.source)
+        let line = format!("  {name}: {} (model: {model}, date: {date})", self.source);
+        printable(&line).into_owned()
     }
 }
 
@@ -59,17 +61,31 @@ pub fn write_comparison(
     let tells_noise = comparison.changes.iter().any(|change| change.interval.is_some());
     writeln!(out, "{:=^WIDTH$}", " Benchmark Comparison ")?;
     writeln!(out, "{}\n{}\n", sides[0].line("A"), sides[1].line("B"))?;
+    doubts(comparison, out)?;
     heads(tells_noise, out)?;
     let of = |part: Part| comparison.changes.iter().filter(move |change| change.figure.of == part);
-    of(Part::Run).try_for_each(|change| writeln!(out, "{}", row(change, "", tells_noise)))?;
+    of(Part::Run)
+        .try_for_each(|change| writeln!(out, "{}", row(comparison, change, "", tells_noise)))?;
     writeln!(out, "\n{:=^70}", " Steady-State Comparison ")?;
     if of(Part::Plateau).next().is_none() {
         writeln!(out, "N/A — one or both runs have no steady-state window")?;
     }
-    of(Part::Plateau).try_for_each(|change| writeln!(out, "{}", row(change, "SS ", false)))?;
+    of(Part::Plateau)
+        .try_for_each(|change| writeln!(out, "{}", row(comparison, change, "SS ", false)))?;
     writeln!(out, "{:=<WIDTH$}\n", "")?;
     writeln!(out, "Legend: + = improvement, - = regression (relative to A → B)")?;
     if tells_noise { out.write_all(NOISE.as_bytes()) } else { Ok(()) }
+}
+
+/// Says at the head of the table which run's numbers may be its client's.
+fn doubts(comparison: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
+    if comparison.doubts.is_empty() {
+        return Ok(());
+    }
+    let head = if comparison.is_judged { FORCED } else { NOT_JUDGED };
+    writeln!(out, "{head}")?;
+    comparison.doubts.iter().try_for_each(|doubt| writeln!(out, "  {doubt}"))?;
+    writeln!(out)
 }
 
 /// The same for a program: each number with its change, and what that is worth.
@@ -83,13 +99,19 @@ pub fn comparison_json(comparison: &Comparison, sides: &[Side; 2]) -> Value {
             "after": change.after,
             "delta": change.delta(),
             "percent": change.percent(),
-            "better": change.is_better(),
+            "better": comparison.is_better(change),
             "interval_of_delta": change.interval.map(|interval| [interval.low, interval.high]),
-            "worth": change.worth(),
+            "worth": comparison.worth_of(change),
         })
     };
     let changes: Vec<Value> = comparison.changes.iter().map(change).collect();
-    json!({"before": side(&sides[0]), "after": side(&sides[1]), "changes": changes})
+    json!({
+        "before": side(&sides[0]),
+        "after": side(&sides[1]),
+        "judged": comparison.is_judged,
+        "doubts": comparison.doubts,
+        "changes": changes,
+    })
 }
 
 fn heads(tells_noise: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -102,16 +124,16 @@ fn heads(tells_noise: bool, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "{:-<35} {:->12} {:->12} {:->10} {:->8}{rule}", "", "", "", "", "")
 }
 
-fn row(change: &Change, prefix: &str, tells_noise: bool) -> String {
+fn row(comparison: &Comparison, change: &Change, prefix: &str, tells_noise: bool) -> String {
     let label = format!("{prefix}{}", change.figure);
     let (before, after) = (number(change.before), number(change.after));
-    let marker = match change.is_better() {
+    let marker = match comparison.is_better(change) {
         None => " ",
         Some(true) => "+",
         Some(false) => "-",
     };
     let (delta, percent) = (signed(change.delta()), percent(change.percent()));
-    let noise = if tells_noise { worth(change.worth()) } else { "" };
+    let noise = if tells_noise { worth(comparison.worth_of(change)) } else { "" };
     format!("{label:<35} {before:>12} {after:>12} {delta:>10} {percent:>7}{marker}{noise}")
 }
 
@@ -120,6 +142,7 @@ fn worth(worth: Worth) -> &'static str {
         Worth::Better => "  yes, better",
         Worth::Worse => "  yes, worse",
         Worth::Noise => "  no",
+        Worth::NotJudged => "  not judged",
         Worth::Unknown => "  unknown",
     }
 }
@@ -142,6 +165,13 @@ fn is_whole(value: f64) -> bool {
 }
 
 const WIDTH: usize = 90;
+
+const NOT_JUDGED: &str = "\
+NOT JUDGED: the numbers may be those of the client and not of the server, so no change is
+called better or worse (--force judges all the same).";
+
+const FORCED: &str = "\
+JUDGED BY FORCE: the numbers may be those of the client and not of the server.";
 
 const NOISE: &str = "\
 Beyond noise: whether the change is larger than chance within the two runs would make it,

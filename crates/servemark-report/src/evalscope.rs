@@ -12,6 +12,7 @@ mod older;
 mod page;
 mod percentiles;
 mod points;
+mod rates;
 mod run;
 mod shown;
 mod speeds;
@@ -22,6 +23,7 @@ mod tables;
 #[cfg(feature = "sqlite")]
 pub use self::database::{EvalscopeDatabaseError, save_evalscope_database};
 pub use self::files::EvalscopeSummary;
+pub use self::rates::EvalscopeRates;
 pub use self::run::EvalscopeRun;
 pub use self::style::{EvalscopeOptions, EvalscopeStyle};
 pub use self::sweep::{EvalscopeSubject, EvalscopeSweep};

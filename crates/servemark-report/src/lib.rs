@@ -42,8 +42,8 @@ pub use embedding::{EmbeddingTable, write_grid};
 #[cfg(feature = "sqlite")]
 pub use evalscope::{EvalscopeDatabaseError, save_evalscope_database};
 pub use evalscope::{
-    EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, EvalscopeSummary,
-    EvalscopeSweep, EvalscopeTable,
+    EvalscopeOptions, EvalscopeRates, EvalscopeRun, EvalscopeStyle, EvalscopeSubject,
+    EvalscopeSummary, EvalscopeSweep, EvalscopeTable,
 };
 pub use evalscope_search::{
     EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,

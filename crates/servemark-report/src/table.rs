@@ -1,6 +1,10 @@
 //! One walker for every table: a report is a list of lines, a style says how each kind looks.
+//!
+//! Every text that enters a table becomes one printable line, wherever it comes from.
 
 use std::io;
+
+use servemark_core::printable;
 
 /// A table as a list of lines, top to bottom.
 #[derive(Default)]
@@ -31,7 +35,7 @@ pub(crate) trait Style {
 
 impl Table {
     pub(crate) fn title(&mut self, title: &str) {
-        self.lines.push(Line::Title(title.to_owned()));
+        self.lines.push(Line::Title(printable(title).into_owned()));
     }
 
     pub(crate) fn section(&mut self, title: &str) {
@@ -39,21 +43,24 @@ impl Table {
     }
 
     pub(crate) fn grid<'a>(&mut self, title: &str, heads: impl IntoIterator<Item = &'a str>) {
-        let heads = heads.into_iter().map(str::to_owned).collect();
-        self.lines.push(Line::Section(title.to_owned(), heads));
+        let heads = heads.into_iter().map(|head| printable(head).into_owned()).collect();
+        self.lines.push(Line::Section(printable(title).into_owned(), heads));
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "callers pass what they have just made")]
     pub(crate) fn row(&mut self, label: &str, value: impl ToString) {
-        self.lines.push(Line::Row(label.to_owned(), value.to_string()));
+        let value = printable(&value.to_string()).into_owned();
+        self.lines.push(Line::Row(printable(label).into_owned(), value));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass what they have just made")]
     pub(crate) fn cells(&mut self, label: &str, cells: Vec<String>) {
-        self.lines.push(Line::Cells(label.to_owned(), cells));
+        let cells = cells.iter().map(|cell| printable(cell).into_owned()).collect();
+        self.lines.push(Line::Cells(printable(label).into_owned(), cells));
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
-        self.lines.push(Line::Note(note.into()));
+        self.lines.push(Line::Note(printable(&note.into()).into_owned()));
     }
 
     pub(crate) fn end(&mut self) {

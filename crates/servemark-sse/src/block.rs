@@ -116,6 +116,11 @@ impl<'k, 'a> Block<'k, 'a> {
 }
 
 impl Kept {
+    /// How many bytes of field values are kept.
+    pub(crate) fn bytes(&self) -> usize {
+        self.data.len() + self.event.len() + self.last_id.len()
+    }
+
     /// The event made of the kept fields and of those a block has not copied.
     fn event<'e>(&'e self, data: Option<&'e [u8]>, event: Option<&'e [u8]>) -> Option<Event<'e>> {
         Some(Event {

@@ -6,15 +6,15 @@
 use std::error::Error;
 use std::fmt;
 
-/// Why [`Parser::feed`](crate::Parser::feed) stopped before the end of the bytes.
+/// Why [`Parser::feed`](crate::Parser::feed) or [`LineParser::feed`](crate::LineParser::feed)
+/// stopped before the end of the bytes.
 ///
 /// Closed on purpose: callers turn both variants into their own error in one exhaustive `match`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FeedError<E> {
-    /// The caller's `on_event` returned this error.
+    /// The caller's handler of an event or a line returned this error.
     Event(E),
-    /// A line, or the joined data of one event, is longer than the limit given to
-    /// [`Parser::with_limit`](crate::Parser::with_limit).
+    /// A line, or the joined data of one event, is longer than the limit given to the parser.
     TooLong {
         /// That limit, in bytes.
         limit: usize,
@@ -26,7 +26,7 @@ impl<E: fmt::Display> fmt::Display for FeedError<E> {
         match self {
             Self::Event(error) => error.fmt(f),
             Self::TooLong { limit } => {
-                write!(f, "a server-sent event is longer than the limit of {limit} bytes")
+                write!(f, "an event or a line is longer than the limit of {limit} bytes")
             }
         }
     }

@@ -1,8 +1,10 @@
-//! A sans-IO server-sent-events parser: bytes in, events out.
+//! Sans-IO parsers of streamed bodies: bytes in, server-sent events or lines out.
 //!
 //! [`Parser`] follows the event-stream grammar of the WHATWG HTML standard on raw bytes. An event
 //! that lies wholly in one read and has one `data:` line is handed out as a borrow of that read;
 //! only the pieces of an event that was split over reads, or has several data lines, are copied.
+//!
+//! [`LineParser`] cuts bodies whose lines stand alone, such as newline-delimited JSON.
 //!
 //! This crate deliberately knows no HTTP, no JSON, no UTF-8, no clock and no `[DONE]`: what the
 //! data means, and when it arrived, is its caller's business.
@@ -24,10 +26,12 @@
 mod block;
 mod error;
 mod event;
+mod lines;
 mod parser;
 #[cfg(test)]
 mod tests;
 
 pub use crate::error::FeedError;
 pub use crate::event::{Event, Unfinished};
+pub use crate::lines::LineParser;
 pub use crate::parser::Parser;

@@ -102,6 +102,12 @@ impl Parser {
         (event.is_some() || !line.is_empty()).then_some(Unfinished { event, open_line: line })
     }
 
+    /// How many bytes are held: the line whose end has not been read yet, and the fields of
+    /// the event that is not complete.
+    pub fn held_bytes(&self) -> usize {
+        self.open_line.len() + self.kept.bytes()
+    }
+
     /// How many comment lines were read; servers send them to keep the connection alive.
     pub fn comments(&self) -> u64 {
         self.kept.comments

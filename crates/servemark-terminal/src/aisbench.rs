@@ -9,7 +9,7 @@ use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{screen, serve};
+use crate::{failures, screen, serve};
 
 /// Does the tasks. Its exit code is that of the one that went worst.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
@@ -96,6 +96,7 @@ fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
 fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
     let scores = Scores::of(log, &plan.scoring);
+    failures::note(log);
     serve::show(&scores)?;
     if let Some(files) = &plan.output.aisbench {
         scores.save_aisbench(files, None).context("cannot write the results")?;

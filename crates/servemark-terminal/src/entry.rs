@@ -2,9 +2,11 @@
 
 use std::env::args_os;
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use servemark::ExitCode as Code;
+use servemark::{ExitCode as Code, stopped_by};
 use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding_bench};
 
 use crate::{screen, serve};
@@ -35,17 +37,36 @@ pub fn door() -> ExitCode {
 fn answer(
     parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
 ) -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).without_time().init();
+    // A standard error that is closed is no error of the program.
+    let log = tracing_subscriber::fmt().with_ansi(false).without_time();
+    log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
-    match parse(args, &Environment::from_process()) {
-        Ok(invocation) => serve::invoked(invocation).into(),
+    let environment = Environment::from_process();
+    match survive_file_size_limit().map(|()| parse(args, &environment)) {
+        Err(error) => {
+            screen::complain(&format!("error: cannot handle signals: {error}"));
+            Code::Internal.into()
+        }
+        Ok(parsed) => answered(parsed, &environment).of_process(stopped_by()).into(),
+    }
+}
+
+fn answered(parsed: Result<Invocation, UsageError>, environment: &Environment) -> Code {
+    match parsed {
+        Ok(invocation) => serve::invoked(invocation, &environment.files_read()),
         Err(usage) if usage.is_help() => {
             screen::print(&usage.to_string());
-            Code::Ok.into()
+            screen::settled(Code::Ok)
         }
         Err(usage) => {
-            screen::complain(&usage.to_string());
-            Code::Usage.into()
+            screen::complain_lines(&usage.to_string());
+            Code::Usage
         }
     }
+}
+
+/// Makes a write beyond the limit of a file's size (`ulimit -f`) an error of that write. Otherwise
+/// the signal that comes with it ends the program.
+fn survive_file_size_limit() -> io::Result<()> {
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
 }

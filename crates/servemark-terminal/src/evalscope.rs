@@ -11,12 +11,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use servemark::core::JsonObject;
 use servemark::plan::{BenchPlan, PointsSpec, SweepSpec};
-use servemark::report::{EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
+use servemark::report::{EvalscopeRates, EvalscopeRun, EvalscopeSubject, EvalscopeSweep};
 use servemark::runner::Stop;
 use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
 use self::progress::Tracker;
+use crate::results::{self, Unwritten};
+use crate::rewrite::Rewrite;
 use crate::{screen, serve};
 
 /// Does what was asked for. Its exit code is that of the run that went worst.
@@ -33,14 +35,13 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
     make_folders(spec)?;
     let live = || Arc::clone(&context.live);
     let tracker = asked.tracked.map(|total| Tracker::start(&asked.folder, total, live()));
-    let (tracker, mut done) = (tracker.transpose()?, Vec::new());
+    let (tracker, mut done) = (tracker.transpose()?, Vec::<EvalscopeRun>::new());
     let swept = sweep(asked, spec, context, &mut done);
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
-        let runs: Vec<EvalscopeRun> = done.into_iter().map(|reported| reported.run).collect();
-        report(asked, &runs)?;
-        page(asked, &runs)?;
+        report(asked, &done)?;
+        page(asked, &done, Rewrite::Whole)?;
     }
     swept
 }
@@ -50,13 +51,15 @@ fn sweep(
     asked: &EvalscopeRuns,
     spec: &SweepSpec,
     context: &RunContext,
-    done: &mut Vec<Reported>,
+    done: &mut Vec<EvalscopeRun>,
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
         let (reported, code) = run_one(asked, &run?)?;
         worst = worst.max(code);
-        done.push(reported);
+        done.push(reported.run);
+        summarize(asked, done, Rewrite::SoFar)?;
+        page(asked, done, Rewrite::SoFar)?;
     }
     let is_stopped = context.stop.signal().is(Stop::Drain);
     Ok(if is_stopped { ExitCode::Interrupted } else { worst })
@@ -84,9 +87,10 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
     let scores = Scores::of_run(&done.run, &plan.scoring);
     serve::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
+    let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {
-        let kept = scores.save_evalscope(&reported.run, done.run.sent.as_ref(), folder);
-        kept.with_context(|| format!("cannot write the results to {}", folder.display()))?;
+        let sent = done.run.sent.as_ref();
+        unwritten.add("--files", results::write_evalscope(&scores, &reported.run, sent, folder));
     }
     if asked.debug {
         let path = asked.folder.join("benchmark.log");
@@ -94,26 +98,36 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;
+    if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
+        screen::complain(&format!("note: {rates}"));
+    }
+    unwritten.settled(done.run.run_log.as_deref())?;
     Ok((reported, code))
 }
 
 /// The report of all runs, on the screen and beside their folders.
 fn report(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
+    screen::print(&summary(asked, runs));
+    summarize(asked, runs, Rewrite::Whole)
+}
+
+fn summary(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> String {
     let subject = subject(&asked.first.plan.echo, &asked.folder);
-    let summary = EvalscopeSweep::of(runs, &subject).summary();
-    screen::print(&summary);
+    EvalscopeSweep::of(runs, &subject).summary()
+}
+
+fn summarize(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
     let path = asked.folder.join("performance_summary.txt");
-    fs::write(&path, summary).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(())
+    rewrite.file(&path, "the report", &summary(asked, runs))
 }
 
 /// The same as a page, which a search has none of.
-fn page(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
-    let subject = subject(&asked.first.plan.echo, &asked.folder);
-    let path = asked.folder.join("perf_report.html");
-    let mut page = Vec::new();
-    EvalscopeSweep::of(runs, &subject).write_page(&asked.first.plan.echo, &mut page)?;
-    fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+fn page(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
+    let arguments = &asked.first.plan.echo;
+    let subject = subject(arguments, &asked.folder);
+    let page =
+        screen::text(|mut out| EvalscopeSweep::of(runs, &subject).write_page(arguments, &mut out))?;
+    rewrite.file(&asked.folder.join("perf_report.html"), "the page", &page)
 }
 
 fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
@@ -127,11 +141,14 @@ fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
 /// Makes the folder of every run; one that holds a run already stays as it is.
 fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
     let PointsSpec::Listed(plans) = &spec.points else { return Ok(()) };
-    plans.iter().filter_map(|named| folder(&named.plan)).try_for_each(make_folder)
+    plans.iter().try_for_each(|named| make_folder(&named.plan))
 }
 
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
-    let is_taken = folder.join("benchmark_args.json").exists();
+fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
+    let Some(folder) = folder(plan) else { return Ok(()) };
+    // A run that was killed left its log and nothing else.
+    let is_logged = plan.output.run_log.as_ref().is_some_and(|path| path.exists());
+    let is_taken = is_logged || folder.join("benchmark_args.json").exists();
     if is_taken {
         let folder = folder.display();
         let why = format!("{folder} holds a run already; choose another --outputs-dir or --name");

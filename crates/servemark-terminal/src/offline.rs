@@ -7,7 +7,7 @@ use anyhow::{Context, ensure};
 use servemark::plan::BenchPlan;
 use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
-    stay_until_ctrl_c,
+    stay_until_stopped,
 };
 use servemark_cli::vllm::{Offline, Told};
 
@@ -23,13 +23,12 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
     serve::show(&scores)?;
-    if let Some(path) = &offline.output_json {
-        keep(path, &document)?;
-    }
+    let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
     let code = serve::keep(&run, &scores, &plan.output)?;
+    kept?;
     if offline.stays {
-        screen::complain("All is done; Ctrl-C ends the program.");
-        stay_until_ctrl_c(&context)?;
+        screen::complain("All is done; Ctrl-C or SIGTERM ends the program.");
+        stay_until_stopped(&context)?;
     }
     Ok(code)
 }

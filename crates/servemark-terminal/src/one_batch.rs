@@ -130,10 +130,10 @@ impl Turn<'_> {
             let result = OneBatchResult::of(batch.asked.clone(), &run.log);
             if let Some(result) = &result {
                 screen::print(&result.to_string());
-                self.append(result)?;
             }
             serve::show(&scores)?;
             self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
+            result.as_ref().map_or(Ok(()), |result| self.append(result))?;
             let Some(result) = result else {
                 screen::complain(&format!("error: {}", failure(batch, &run)));
                 self.code = self.code.max(ExitCode::TooManyFailed);
@@ -261,7 +261,7 @@ fn append(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 fn say(line: &str) {
-    screen::print(&format!("{line}\n"));
+    screen::print_line(line);
 }
 
 const READY: &str = "/v1/models";

@@ -1,14 +1,10 @@
 //! A run that is over, once more.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::ensure;
 use servemark::core::RunLogReader;
 use servemark::{ExecuteError, ExitCode};
-use servemark_cli::{CliError, Rerun};
+use servemark_cli::Rerun;
 
-use crate::{offline, screen, serve};
+use crate::{offline, outputs, screen, serve};
 
 /// Runs again what a log holds, and tells of it as of any run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
@@ -16,11 +12,11 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(old)?;
     let parsed = rerun.parsed(reader.header())?;
     if !parsed.plan_only {
-        screen::complain(&rerun.announcement(reader.header()));
+        screen::complain_lines(&rerun.announcement(reader.header()));
     }
     let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;
-    refuse_the_same(old, plan.output.run_log.as_deref())?;
+    outputs::check_rerun(plan, old)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
         if parsed.credentials.is_empty() && is_refusal(error) {
             screen::complain(NO_KEY);
@@ -36,15 +32,6 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
 
 fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(ExecuteError::is_refusal)
-}
-
-/// A run log is never written over by its own rerun.
-fn refuse_the_same(old: &Path, new: Option<&Path>) -> anyhow::Result<()> {
-    let [old, new] = [Some(old), new].map(|path| path.and_then(|path| fs::canonicalize(path).ok()));
-    let is_same = new.is_some() && old == new;
-    let why = "is the log of the run that is run again, which stays; name another".to_owned();
-    ensure!(!is_same, CliError::Setting { flag: "--run-log", why });
-    Ok(())
 }
 
 const NO_KEY: &str = "A run log holds no key: if the server wants one, set OPENAI_API_KEY or give --header \

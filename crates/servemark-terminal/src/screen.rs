@@ -1,12 +1,15 @@
 //! Where text goes: tables to standard output, all the rest to standard error.
+//!
+//! Nothing that is written here controls a terminal, whatever a server, a data set or a run log says.
+//! A line feed inside a message never begins a line that looks like one of ours.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use servemark::core::Progress;
+use servemark::core::{Progress, printable, printable_lines};
 use servemark::plan::BenchPlan;
-use servemark::{Audience, Live, News};
+use servemark::{Audience, ExitCode, Live, News};
 
 use crate::ticker::Ticker;
 use crate::vllm::VllmVoice;
@@ -41,7 +44,7 @@ impl Screen {
 
     fn prepare(&self, work: &str, total: u64, template: &str) {
         let bar = self.bar(total, template);
-        bar.set_message(work.to_owned());
+        bar.set_message(printable(work).into_owned());
         *lock(&self.preparation) = Some(bar);
     }
 
@@ -56,7 +59,7 @@ impl Audience for Screen {
     fn tell(&self, news: &News<'_>) {
         let lines = self.vllm.as_ref().and_then(|voice| voice.lines(news));
         for line in lines.iter().flatten() {
-            print(&format!("{line}\n"));
+            print_line(line);
         }
         match news {
             News::Measuring { requests, .. } => self.measure(*requests),
@@ -68,10 +71,9 @@ impl Audience for Screen {
             }
             _ if lines.is_some() => {}
             // What is drawn is not always worth a word.
-            _ => Some(news.to_string())
-                .filter(|text| !text.is_empty())
-                .iter()
-                .for_each(|text| complain(text)),
+            _ => Some(news.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {
+                if is_in_lines(news) { complain_lines(text) } else { complain(text) }
+            }),
         }
     }
 }
@@ -98,9 +100,38 @@ impl Progress for Screen {
     }
 }
 
-/// A line for standard error. A run goes on even if nobody listens any more.
-pub(crate) fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", line.trim_end());
+/// Whether the news have several lines of our own, in which every value from outside is printable.
+fn is_in_lines(news: &News<'_>) -> bool {
+    matches!(
+        news,
+        News::Drawn { .. } | News::Profiler(_) | News::Replaying { .. } | News::Strained { .. }
+    )
+}
+
+/// Writes a message to standard error. Lines after its first one begin with a bar, so that no value
+/// in it can pass for a message. A run goes on even if standard error is closed.
+pub(crate) fn complain(message: &str) {
+    complain_lines(&message.trim_end().replace('\n', CONTINUED));
+}
+
+/// Writes text of several lines to standard error, in which every value from outside is printable.
+pub(crate) fn complain_lines(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable_lines(text.trim_end()));
+}
+
+/// Standard error for log lines of the libraries.
+#[derive(Debug)]
+pub(crate) struct LogLines;
+
+impl Write for LogLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        complain(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What is written, as text: it goes to standard output or to a file.
@@ -110,20 +141,50 @@ pub(crate) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyh
     Ok(String::from_utf8(out)?)
 }
 
-/// Text for standard output.
+/// Writes one line to standard output, whatever is in it.
+pub(crate) fn print_line(line: &str) {
+    print(&format!("{}\n", printable(line)));
+}
+
+/// Writes lines to standard output; a value from outside that is not in a table of the `report`
+/// crate passes `printable` first. What cannot be written is told by [`settled`].
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
 
-/// Bytes for standard output. Whoever closed it has seen enough.
+/// Writes a table to standard output. The first failure is kept, and nothing is printed after it: a
+/// run goes on, and its files are written.
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    let text = String::from_utf8_lossy(bytes);
+    let mut failure = lock(&STDOUT_FAILURE);
+    if failure.is_none() {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(printable_lines(&text).as_bytes());
+        *failure = written.and_then(|()| out.flush()).err();
+    }
 }
+
+/// The exit code of a program that is about to end: at least 1 if standard output was closed or
+/// full, which is told then.
+pub(crate) fn settled(code: ExitCode) -> ExitCode {
+    match lock(&STDOUT_FAILURE).take() {
+        None => code,
+        Some(error) => {
+            complain(&format!("error: cannot write to standard output: {error}"));
+            code.max(ExitCode::Internal)
+        }
+    }
+}
+
+/// Why standard output, of which a process has one, takes nothing more.
+static STDOUT_FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// What stands between two lines of a message.
+const CONTINUED: &str = "\n  | ";
 
 const PREPARING: &str = "{msg} [{bar:40}] {pos}/{len} [{elapsed}<{eta}]";
 const DOWNLOADING: &str =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use servemark::{ExitCode, RunContext, Selftest, SelftestSpec, selftest, stop_on_ctrl_c};
+use servemark::{ExitCode, RunContext, Selftest, SelftestSpec, selftest, stop_on_signals};
 use servemark_cli::SelftestArgs;
 
 use crate::screen::{self, Screen};
@@ -12,7 +12,7 @@ pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
     let live = Arc::default();
     let mut context = RunContext::new(Arc::new(Screen::new(false, Arc::clone(&live))));
     context.live = live;
-    stop_on_ctrl_c(context.clone())?;
+    stop_on_signals(context.clone())?;
     let found = selftest(&spec(args), &context)?;
     screen::print(&if args.json { found.to_json() } else { found.to_string() });
     keep(&found, args);

@@ -1,14 +1,12 @@
 //! Several runs of one command line, and the table of them all.
 
-use std::fs;
-
-use anyhow::Context;
 use serde_json::{Value, json};
 use servemark::metrics::{Figure, Metrics, SeveralRuns};
 use servemark::report::{SweptRun, write_several, write_swept};
 use servemark::{ExitCode, PointRun, Scores};
 use servemark_cli::{Purpose, Series};
 
+use crate::rewrite::Rewrite;
 use crate::{screen, serve};
 
 /// Does the runs. Its exit code is that of the run that went worst.
@@ -21,14 +19,16 @@ pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
         serve::show(&scores)?;
         worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
+        write_summary(series, &done, Rewrite::SoFar)?;
     }
     screen::print(&table(&series.purpose, &done)?);
-    if let Some(path) = &series.summary {
-        let document = format!("{:#}\n", summary(&series.purpose, &done));
-        fs::write(path, document)
-            .with_context(|| format!("cannot write the summary to {}", path.display()))?;
-    }
+    write_summary(series, &done, Rewrite::Whole)?;
     Ok(worst)
+}
+
+fn write_summary(series: &Series, done: &Done, rewrite: Rewrite) -> anyhow::Result<()> {
+    let Some(path) = &series.summary else { return Ok(()) };
+    rewrite.file(path, "the summary", &format!("{:#}\n", summary(&series.purpose, done)))
 }
 
 type Done = [(String, Metrics)];

@@ -1,25 +1,38 @@
 //! What a command line asked for, done.
 
-use std::path::Path;
+use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use servemark::core::{RunLogError, RunLogReader};
+use anyhow::bail;
+use servemark::core::RunLogError;
 use servemark::metrics::Standing;
 use servemark::plan::{OutputSpec, ScoringSpec};
 use servemark::{
-    CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores, Sent,
-    SweepRunError, VllmSaved, dry_run, execute, stop_on_ctrl_c,
+    CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
+    SweepRunError, dry_run, execute, stop_on_signals,
 };
-use servemark_cli::{CliError, Invocation, Parsed, ScoreArgs};
+use servemark_cli::{CliError, Invocation, Parsed};
 
+use crate::failures;
 use crate::screen::{self, Screen};
+use crate::{outputs, results};
 
 /// Does what was asked for and says how it went.
-pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
+pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCode {
     // A fault of a config shows now before its run and now in it.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
-    let done = match invocation {
+    let done = outputs::check(&invocation, files_read).and_then(|()| done(invocation));
+    let code = done.unwrap_or_else(|error| {
+        screen::complain(&format!("{speaker}error: {error:#}"));
+        exit_code(&error)
+    });
+    failures::say();
+    screen::settled(code)
+}
+
+fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
+    match invocation {
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
@@ -28,7 +41,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
-        Invocation::Score(args) => score(&args),
+        Invocation::Score(args) => crate::score::score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::SloSearch(runs) => crate::slo::search(&runs),
@@ -37,11 +50,7 @@ pub(crate) fn invoked(invocation: Invocation) -> ExitCode {
         Invocation::TextSlices(slices) => crate::slices::cut(&slices),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
         _ => unreachable!("every invocation is served"),
-    };
-    done.unwrap_or_else(|error| {
-        screen::complain(&format!("{speaker}error: {error:#}"));
-        exit_code(&error)
-    })
+    }
 }
 
 /// One run.
@@ -86,7 +95,7 @@ pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     let screen = Screen::new(progress, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
-    stop_on_ctrl_c(context.clone())?;
+    stop_on_signals(context.clone())?;
     Ok(context)
 }
 
@@ -96,6 +105,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
     context.cache.clone_from(&parsed.cache);
+    context.grace.set(parsed.grace);
     context
 }
 
@@ -123,11 +133,14 @@ pub(crate) fn keep(
     scores: &Scores<'_>,
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
-    append(scores, output, run.sent.as_ref())?;
+    failures::note(&run.log);
+    let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);
     if let Some(error) = &run.run_log_error {
-        bail!("{error:#}; the report above is whole and the file is not");
+        unwritten.say();
+        let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+        bail!("{error}{why}; the report above is whole and the file is not");
     }
     if run.lost_shards > 0 {
         bail!(
@@ -138,33 +151,12 @@ pub(crate) fn keep(
     if let Some(path) = &run.run_log {
         screen::complain(&format!("Run log: {}", path.display()));
     }
+    unwritten.settled(run.run_log.as_deref())?;
     Ok(scores.exit_code())
 }
 
-fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
-    let reader = RunLogReader::open(&args.run_log)?;
-    let scoring = args.how.scoring(servemark::scoring_of(reader.header()).unwrap_or_default());
-    let output = args.how.output();
-    let shows_texts = scoring.print_requests || output.details;
-    let log = if shows_texts { reader } else { reader.without_texts() }.into_log()?;
-    let scores = Scores::of(&log, &scoring);
-    if args.json {
-        screen::print(&screen::text(|out| scores.write_json(out))?);
-    } else {
-        show(&scores)?;
-    }
-    append(&scores, &output, None)?;
-    say_verdict(&scores);
-    say_objectives(&scores);
-    if let Some(other) = scores.other_verdict() {
-        let by = &log.header().servemark;
-        screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
-    }
-    Ok(scores.gates())
-}
-
 /// The audit on one line, whatever the tables tell of it.
-fn say_verdict(scores: &Scores<'_>) {
+pub(crate) fn say_verdict(scores: &Scores<'_>) {
     let audit = scores.audit();
     screen::complain(&match scores.broken_gate() {
         None => format!("Client audit: {audit}"),
@@ -173,7 +165,7 @@ fn say_verdict(scores: &Scores<'_>) {
 }
 
 /// A line for each objective of the run.
-fn say_objectives(scores: &Scores<'_>) {
+pub(crate) fn say_objectives(scores: &Scores<'_>) {
     for judgement in scores.judgements() {
         let is_held = judgement.standing == Standing::Holds;
         let mark = if is_held { "" } else { "error: --slo: " };
@@ -186,47 +178,10 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
-    Ok(())
-}
-
-fn append(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> anyhow::Result<()> {
-    if let Some(path) = &output.result_file {
-        let appended = scores.append_result(output.details, path);
-        appended.with_context(|| cannot_append("the result", path))?;
-    }
-    if let Some(files) = &output.vllm {
-        say_saved(&scores.save_vllm(files).context("cannot write the result")?);
-    }
-    if let Some(files) = &output.aisbench {
-        let saved = scores.save_aisbench(files, sent).context("cannot write AISBench's files")?;
-        let folder = saved.folder.display();
-        screen::print(&format!("Performance Result files located in {folder}.\n"));
-    }
-    if let Some(path) = &output.steady_state_file {
-        let appended = scores.append_steady_state(path);
-        if !appended.with_context(|| cannot_append("the steady state", path))? {
-            screen::complain("There is no steady state to write of: no request succeeded.");
-        }
+    for warning in scores.warnings() {
+        screen::complain(&format!("warning: {warning}"));
     }
     Ok(())
-}
-
-/// Of its plots vLLM's client says where they are, of its other files nothing.
-fn say_saved(saved: &VllmSaved) {
-    let plots =
-        [("Timeline plot", &saved.timeline), ("Dataset statistics plot", &saved.dataset_stats)];
-    for (what, path) in plots {
-        if let Some(path) = path {
-            screen::print(&format!("{what} saved to: {}\n", path.display()));
-        }
-    }
-    for path in [&saved.result, &saved.pytorch].into_iter().flatten() {
-        screen::complain(&format!("Result: {}", path.display()));
-    }
-}
-
-fn cannot_append(what: &str, path: &Path) -> String {
-    format!("cannot append {what} to {}", path.display())
 }
 
 /// A run that did not come to its report knows its code; all else is the machine's or the user's.

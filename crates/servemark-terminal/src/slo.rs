@@ -1,32 +1,36 @@
 //! A search for the largest load that keeps its objectives.
 
-use std::fs;
-
-use anyhow::Context;
 use servemark::report::GridFormat;
 use servemark::{ExitCode, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
-use crate::{screen, serve};
+use crate::rewrite::Rewrite;
+use crate::{failures, screen, serve};
 
 /// Searches: a line for each round that is done, then a table of all loads and the answer. Its exit
 /// code is 3 if not even the smallest load holds.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut search = SloSearch::open(&runs.spec, runs.folder.as_deref(), &context)?;
-    for round in &mut search {
-        screen::complain(&round?.to_string());
+    while let Some(round) = search.next() {
+        let trial = round?;
+        screen::complain(&trial.to_string());
+        trial.rounds.last().into_iter().for_each(|last| failures::note_metrics(&last.metrics));
+        write_files(runs, &search.answer(), Rewrite::SoFar)?;
     }
     let answer = search.answer();
     screen::print(&written(&answer, GridFormat::Markdown)?);
-    for (path, format) in &runs.files {
-        fs::write(path, written(&answer, *format)?)
-            .with_context(|| format!("cannot write the search to {}", path.display()))?;
-    }
+    write_files(runs, &answer, Rewrite::Whole)?;
     if let Some(folder) = &runs.folder {
         screen::complain(&format!("Run logs: {}", folder.display()));
     }
     Ok(answer.exit_code())
+}
+
+fn write_files(runs: &SloRuns, answer: &SloAnswer, rewrite: Rewrite) -> anyhow::Result<()> {
+    runs.files
+        .iter()
+        .try_for_each(|(path, format)| rewrite.file(path, "the search", &written(answer, *format)?))
 }
 
 fn written(answer: &SloAnswer, format: GridFormat) -> anyhow::Result<String> {

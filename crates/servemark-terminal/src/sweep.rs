@@ -1,8 +1,7 @@
 //! A grid of runs, one after the other, and the table of them all.
 
-use std::fs;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use serde_json::{Value, json};
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::report::GridFormat;
@@ -10,6 +9,7 @@ use servemark::runner::Stop;
 use servemark::{ExitCode, Origin, PointRun, Run, Scores, SweepOutcome, write_runs};
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
+use crate::rewrite::Rewrite;
 use crate::{screen, serve};
 
 /// Does the runs of a sweep. Its exit code is that of the run that went worst.
@@ -18,12 +18,9 @@ pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
     if !is_grid || points[0].plan_only {
         return serve::bench(&points[0]);
     }
-    let (runs, code) = runs(&points)?;
+    let (runs, code) = runs(&points, file.as_ref())?;
     screen::print(&grid(&runs, GridFormat::Markdown)?);
-    if let Some((path, format)) = file {
-        fs::write(&path, grid(&runs, format)?)
-            .with_context(|| format!("cannot write the grid to {}", path.display()))?;
-    }
+    write_grid(file.as_ref(), &runs, Rewrite::Whole)?;
     Ok(code)
 }
 
@@ -40,14 +37,22 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
         let score = done.score();
         screen::complain(&score.to_string());
         outcome.add(score);
+        write_sweep(&runs.files, &outcome, Rewrite::SoFar)?;
     }
     screen::print(&written(&outcome, GridFormat::Markdown)?);
-    for (path, format) in &runs.files {
-        fs::write(path, written(&outcome, *format)?)
-            .with_context(|| format!("cannot write the sweep to {}", path.display()))?;
-    }
+    write_sweep(&runs.files, &outcome, Rewrite::Whole)?;
     let is_stopped = context.stop.signal().is(Stop::Drain);
     Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
+}
+
+fn write_sweep(
+    files: &[(PathBuf, GridFormat)],
+    outcome: &SweepOutcome,
+    rewrite: Rewrite,
+) -> anyhow::Result<()> {
+    files
+        .iter()
+        .try_for_each(|(path, format)| rewrite.file(path, "the sweep", &written(outcome, *format)?))
 }
 
 fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
@@ -55,15 +60,28 @@ fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String>
 }
 
 /// The runs that there were: Ctrl-C ends the run and the sweep.
-fn runs(points: &[Parsed]) -> anyhow::Result<(Vec<Run>, ExitCode)> {
+fn runs(
+    points: &[Parsed],
+    file: Option<&(PathBuf, GridFormat)>,
+) -> anyhow::Result<(Vec<Run>, ExitCode)> {
     let (mut all, mut worst) = (Vec::new(), ExitCode::Ok);
     let Some(context) = serve::prepare(&points[0])? else { return Ok((all, worst)) };
     for done in servemark::Sweep::open(&spec(points), None, &context)? {
         let PointRun { point: Point { plan, .. }, run, .. } = done?;
         worst = worst.max(serve::keep(&run, &Scores::of_run(&run, &plan.scoring), &plan.output)?);
         all.push(run);
+        write_grid(file, &all, Rewrite::SoFar)?;
     }
     Ok((all, worst))
+}
+
+fn write_grid(
+    file: Option<&(PathBuf, GridFormat)>,
+    runs: &[Run],
+    rewrite: Rewrite,
+) -> anyhow::Result<()> {
+    let Some((path, format)) = file else { return Ok(()) };
+    rewrite.file(path, "the grid", &grid(runs, *format)?)
 }
 
 /// The points as the command line has them, prompts and all.

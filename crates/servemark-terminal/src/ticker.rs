@@ -23,7 +23,8 @@ impl Ticker {
                 draw(&bar, &live);
             }
             draw(&bar, &live);
-            bar.finish();
+            // Not `finish`, which draws a bar that is full: a run may have been stopped.
+            bar.abandon();
         });
         Self { stop: Some(stop), thread: Some(thread) }
     }
@@ -45,3 +46,17 @@ fn draw(bar: &ProgressBar, live: &Live) {
 }
 
 const PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_of_a_run_that_was_stopped_ends_at_what_is_done() {
+        let bar = ProgressBar::hidden();
+        bar.set_length(4000);
+        drop(Ticker::start(bar.clone(), Arc::default()));
+        assert!(bar.is_finished());
+        assert_eq!(bar.position(), 0);
+    }
+}

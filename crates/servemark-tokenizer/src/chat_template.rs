@@ -10,18 +10,19 @@ use std::time::Duration;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde, Value};
-use minijinja::{Environment, Error, ErrorKind, context};
-use minijinja_contrib::pycompat;
+use minijinja::{Environment, Error, ErrorKind, State, context};
 use serde_json::json;
 use servemark_core::{JsonObject, TokenizerError};
 use servemark_pyjson::{Style, Text, to_string};
 
-use crate::{date, generation_tag, python_text};
+use crate::chat_limits::{charge, measured};
+use crate::{chat_limits, date, generation_tag, python_text};
 
 /// A model's chat template and the special tokens it may name.
 #[derive(Debug)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
+    source: String,
     /// Why the template cannot be used. A run that never renders it does not care.
     broken: Option<String>,
     special_tokens: BTreeMap<String, String>,
@@ -55,9 +56,10 @@ impl<'a> Conversation<'a> {
 impl ChatTemplate {
     /// The template `source`, with the texts of special tokens by role, such as `bos_token`.
     pub fn new(source: &str, special_tokens: BTreeMap<String, String>) -> Self {
-        let mut environment = environment();
-        let broken = environment.add_template_owned(NAME, generation_tag::plain(source)).err();
-        Self { environment, broken: broken.map(|error| reason(&error)), special_tokens }
+        let source = generation_tag::plain(source);
+        let broken = chat_limits::check(&syntax(), &source).err();
+        let broken = broken.map(|error| reason(&error));
+        Self { environment: environment(), source, broken, special_tokens }
     }
 
     /// The conversation as one text.
@@ -79,21 +81,26 @@ impl ChatTemplate {
             strftime_now => Value::from_function(move |format: &str| strftime(now, format)),
             ..context! { ..Serde(variables), ..Serde(&self.special_tokens) }
         };
-        let template = self.environment.get_template(NAME);
-        template.and_then(|template| template.render(context)).map_err(|error| fail(reason(&error)))
+        chat_limits::render(&self.environment, &syntax(), &self.source, context)
+            .map_err(|error| fail(reason(&error)))
     }
+}
+
+fn syntax() -> SyntaxConfig {
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    syntax.expect("the delimiters are the default ones")
 }
 
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("the delimiters are the default ones"));
-    environment.set_unknown_method_callback(pycompat::unknown_method_callback);
-    environment.set_formatter(|out, _, value| {
+    chat_limits::limit(&mut environment);
+    environment.set_formatter(|out, state, value| {
+        charge(state, measured(value)?)?;
         python_text::write_str(out, value).map_err(|_| unsupported("a value cannot be printed"))
     });
     environment.add_filter("tojson", to_json);
-    environment.add_filter("string", |value: &Value| {
+    environment.add_filter("string", |state: &mut State<'_, '_>, value: &Value| {
+        charge(state, measured(value)?)?;
         let mut text = String::new();
         python_text::write_str(&mut text, value).map(|()| text).map_err(|_| unsupported("no text"))
     });
@@ -104,16 +111,22 @@ fn environment() -> Environment<'static> {
 
 /// The error and what it comes from, on one line.
 fn reason(error: &Error) -> String {
+    if let Some(limit) = chat_limits::reason(error) {
+        return limit;
+    }
     format!("{error:#}").lines().next().unwrap_or_default().to_owned()
 }
 
 /// `json.dumps` with the arguments that transformers lets templates give it.
 #[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments by value")]
-fn to_json(value: &Value, options: Kwargs) -> Result<String, Error> {
+fn to_json(state: &mut State<'_, '_>, value: &Value, options: Kwargs) -> Result<String, Error> {
     let is_ascii = options.get::<Option<bool>>("ensure_ascii")? == Some(true);
     let text = if is_ascii { Text::Ascii } else { Text::Unicode };
     let separators: Option<Vec<String>> = options.get("separators")?;
-    let mut style = Style::new(text, options.get("indent")?);
+    let indent: Option<usize> = options.get("indent")?;
+    // Each item may have a line of its own, as deep as values can be nested.
+    charge(state, measured(value)?.saturating_mul(2 + indent.unwrap_or_default()))?;
+    let mut style = Style::new(text, indent);
     match separators.as_deref() {
         Some([item, key]) => (style.item_separator, style.key_separator) = (item, key),
         Some(_) => return Err(unsupported("the separators of tojson are two texts")),
@@ -146,9 +159,6 @@ fn strftime(now: Duration, format: &str) -> Result<String, Error> {
 fn unsupported(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
-
-/// The only template of its environment.
-const NAME: &str = "chat";
 
 #[cfg(test)]
 mod tests {
@@ -227,6 +237,84 @@ mod tests {
     fn special_tokens_and_defaults_are_there() {
         renders("{{ eos_token }}{{ bos_token is defined }}{{ tools is none }}", "</s>FalseTrue");
         renders("{{ add_generation_prompt and strftime_now('%Y') >= '2024' }}", "True");
+    }
+
+    #[test]
+    fn a_template_that_doubles_or_repeats_is_stopped() {
+        let doubling = |step: &str| {
+            format!(
+                "{{% set ns = namespace(x='aaaa', l=[1]) %}}{{% for i in range(60) %}}{step}\
+                 {{% endfor %}}{{{{ ns.x | length }}}}"
+            )
+        };
+        let limit = "it makes a text of more than 33554432 bytes";
+        fails(&doubling("{% set ns.x = ns.x ~ ns.x %}"), limit);
+        fails(&doubling("{% set ns.x = ns.x + ns.x %}"), limit);
+        fails(&doubling("{% set ns.x = ns.x * 64 %}"), limit);
+        fails(&doubling("{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}"), limit);
+        fails(&doubling("{% set ns.x = [ns.x, ns.x] | join %}"), limit);
+        fails(&doubling("{% set ns.x = [ns.x, ns.x] | join(ns.x) %}"), limit);
+        fails(&doubling("{% set ns.x = ns.x | replace('a', 'aa') %}"), limit);
+        fails(&doubling("{% set ns.x = ns.x.replace('a', 'aa') %}"), limit);
+        fails(&doubling("{% set ns.x = ns.x.join(['a', 'b', 'c']) %}"), limit);
+        fails(&doubling("{% set ns.x = '%s%s' | format(ns.x, ns.x) %}"), limit);
+        let items = "it makes a value of more than 1000000 items";
+        fails(&doubling("{% set ns.l = ns.l + ns.l %}"), items);
+        let nested = doubling("{% set ns.l = [ns.l, ns.l] %}");
+        fails(&format!("{nested}{{{{ ns.l | tojson }}}}"), items);
+        fails(&format!("{nested}{{{{ ns.l }}}}"), items);
+        fails("{{ 'a' | indent(100000000000) }}", limit);
+        fails("{{ '%999999999d' | format(1) }}", limit);
+        fails("{{ '{:>999999999}'.format(1) }}", limit);
+        fails("{{ [1] | tojson(indent=999999999) }}", limit);
+        fails("{{ [1] | slice(999999999) }}", items);
+        fails("{{ 'a' * 90000000 }}", "multiplies constants");
+        fails("{{ ['a' * 4000, 'a' * 4000, 'a' * 4000] }}", "multiplies constants");
+    }
+
+    #[test]
+    fn a_template_that_goes_on_and_on_is_stopped() {
+        let nested = "{% for a in range(10000) %}{% for b in range(10000) %}{% set x = a %}\
+                      {% endfor %}{% endfor %}";
+        fails(nested, "it takes more than 1000000 steps");
+        let raw = format!("{{% for a in range(100000) %}}{}{{% endfor %}}", "x".repeat(100_000));
+        fails(&raw, "it takes more than 1000000 steps, or fewer long ones");
+        let kept = "{% set ns = namespace(l=[]) %}{% set x = messages[0].content * 100000 %}\
+                    {% for i in range(10000) %}{% set ns.l = ns.l + [x | upper] %}{% endfor %}";
+        fails(kept, "it makes more than 536870912 bytes");
+        fails(&"x".repeat(2 << 20), "it has more than 1048576 bytes");
+        fails(&format!("{{{{ {}1{} }}}}", "[".repeat(4000), "]".repeat(4000)), "recursion");
+    }
+
+    #[test]
+    fn a_template_that_nests_values_is_stopped_and_its_values_are_dropped() {
+        let deep = "{% set ns = namespace(l=[1]) %}{% for i in range(90000) %}\
+                    {% set ns.l = [ns.l] %}{% endfor %}";
+        renders(deep, "");
+        let refused = "it nests values more than 200 deep";
+        fails(&format!("{deep}{{{{ ns.l }}}}"), refused);
+        fails(&format!("{deep}{{{{ ns.l | tojson }}}}"), refused);
+        fails(&format!("{deep}{{{{ ns.l ~ '' }}}}"), refused);
+    }
+
+    #[test]
+    fn operators_work_as_before() {
+        renders(
+            "{{ 1 + 2 }} {{ 2 * 3 }} {{ 1.5 + 1 }} {{ 'a' + 'b' }} {{ 'a' ~ 1 ~ none }}",
+            "3 6 2.5 ab a1None",
+        );
+        renders("{{ [1] + [2, 3] }} {{ '-' * 3 }} {{ [1] * 2 }}", "[1, 2, 3] --- [1, 1]");
+        renders(
+            "{{ 'abcd'[1:] }} {{ 'abcd'[::-1] }} {{ [1, 2, 3][:-1] }} {{ 'abc'[:2] }}",
+            "bcd dcba [1, 2] ab",
+        );
+        renders(
+            "{% set n = 2 %}{{ n * 3 }} {{ n + 1 }} {{ 'ab' * n }} {{ 'x' ~ n }}",
+            "6 3 abab x2",
+        );
+        renders("{{ [3, 1] | sort | join('-') }} {{ 'a,b'.split(',') | list }}", "1-3 ['a', 'b']");
+        renders("{{ messages | map(attribute='role') | join(',') }}", "user");
+        renders("{{ messages | selectattr('role', 'equalto', 'user') | list | length }}", "1");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use tokenizers::pipeline::PipelineTokenizer;
 use crate::byte_tokens::ByteTokens;
 use crate::files::unusable;
 use crate::hasher::WordHasher;
+use crate::limits::{check_growth, check_ids};
 use crate::pipeline::{Later, Part, Pipeline};
 
 /// A tokenizer in the layout of `tokenizer.json`.
@@ -41,7 +42,11 @@ impl Document {
     /// Loads what decoding needs, and the rest when something is encoded for the first time.
     pub(crate) fn load_to_decode(self, file: &Path) -> Result<Loaded, TokenizerError> {
         let Self::Text(text) = self else { return self.load(file) };
-        match Outline::of(&text).and_then(Outline::load_to_decode) {
+        let outline = Outline::of(&text);
+        if let Some(outline) = &outline {
+            outline.check(file)?;
+        }
+        match outline.and_then(Outline::load_to_decode) {
             Some(part) => Ok(part.map(|part| part.and(Later::of(file, text)))),
             None => Self::Text(text).load(file),
         }
@@ -74,7 +79,11 @@ pub(crate) fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, Tokeni
 /// Loads a document that is text. The way over text is left as soon as anything is unusual, so that
 /// every error is the plain way's.
 fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
-    match Outline::of(text).and_then(Outline::load) {
+    let outline = Outline::of(text);
+    if let Some(outline) = &outline {
+        outline.check(file)?;
+    }
+    match outline.and_then(Outline::load) {
         Some(loaded) => Ok(loaded),
         None => of_value(file, serde_json::from_str(text).map_err(unusable(file))?),
     }
@@ -83,6 +92,8 @@ fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, Tokeniz
 /// Loads a document that is a value.
 fn of_value(file: &Path, mut document: Value) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
     tokenizers::canonicalize_value(&mut document).map_err(unusable(file))?;
+    check_ids(file, all_ids(&document))?;
+    check_growth(file, &document)?;
     let pipeline = tokenizers::from_json(&document.to_string()).map_err(unusable(file))?;
     let base = base_ids(&document);
     let base_size = base.len() as u32;
@@ -140,6 +151,17 @@ struct Canonical<'a> {
 impl<'a> Outline<'a> {
     fn of(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
+    }
+
+    /// Refuses what would take all memory, before anything is made of it.
+    fn check(&self, file: &Path) -> Result<(), TokenizerError> {
+        let vocabulary: Option<HashMap<Token<'_>, Value>> =
+            serde_json::from_str(self.model.vocab.get()).ok();
+        let ids = vocabulary.iter().flat_map(|vocabulary| vocabulary.values());
+        check_ids(file, ids.filter_map(Value::as_u64))?;
+        let rest = Value::Object(self.rest.clone());
+        check_ids(file, added_ids(&rest))?;
+        check_growth(file, &rest)
     }
 
     fn load(self) -> Option<Loaded<PipelineTokenizer>> {
@@ -261,6 +283,19 @@ fn base_ids(document: &Value) -> Vec<u32> {
         Value::Array(vocabulary) => (0..vocabulary.len() as u32).collect(),
         _ => Vec::new(),
     }
+}
+
+/// Every id in a document, however large.
+fn all_ids(document: &Value) -> impl Iterator<Item = u64> {
+    let vocabulary = document["model"]["vocab"].as_object();
+    let vocabulary = vocabulary.into_iter().flat_map(|vocabulary| vocabulary.values());
+    vocabulary.filter_map(Value::as_u64).chain(added_ids(document))
+}
+
+/// The ids of the added tokens, however large.
+fn added_ids(document: &Value) -> impl Iterator<Item = u64> {
+    let added = document["added_tokens"].as_array().into_iter().flatten();
+    added.filter_map(|token| token["id"].as_u64())
 }
 
 /// The tokens of the model's own vocabulary.

@@ -1,8 +1,6 @@
 //! The files of a tokenizer's folder and what is read from each.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -11,6 +9,7 @@ use serde_json::Value;
 use servemark_core::{JsonObject, TokenizerError};
 
 use crate::layout::{self, Read};
+use crate::limits;
 
 /// Where a tokenizer's files are.
 pub(crate) struct Folder {
@@ -180,11 +179,7 @@ pub(crate) fn unusable<E: ToString>(path: &Path) -> impl FnOnce(E) -> TokenizerE
 }
 
 fn read_optional(path: &Path) -> Result<Option<String>, TokenizerError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unusable(path)(error)),
-    }
+    if path.exists() { limits::read_text(path).map(Some) } else { Ok(None) }
 }
 
 /// The roles whose tokens a template may name.

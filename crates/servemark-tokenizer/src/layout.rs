@@ -15,6 +15,7 @@ use servemark_core::TokenizerError;
 
 use crate::document::Document;
 use crate::files::{Config, unusable};
+use crate::limits;
 
 pub(crate) use self::tekken::FILE as TEKKEN;
 
@@ -47,10 +48,10 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
         return Err(refuse(path, "GGUF files are not read"));
     }
     if name.ends_with(".tiktoken") || name.ends_with(".model") {
-        let bytes = fs::read(path).map_err(unusable(path))?;
+        let bytes = limits::read(path)?;
         return tiktoken::read(path, &name, bytes, config);
     }
-    let text = fs::read_to_string(path).map_err(unusable(path))?;
+    let text = limits::read_text(path)?;
     if name != "vocab.json" && name != TEKKEN && !text.contains("\"regular_tokens\"") {
         return Ok(Read::alone(Document::Text(text)));
     }

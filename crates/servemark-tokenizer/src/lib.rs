@@ -17,6 +17,7 @@
 //! ```
 
 mod byte_tokens;
+mod chat_limits;
 mod chat_template;
 mod date;
 mod document;
@@ -25,6 +26,7 @@ mod generation_tag;
 mod hasher;
 mod hf;
 mod layout;
+mod limits;
 mod pipeline;
 mod python_text;
 mod signs;

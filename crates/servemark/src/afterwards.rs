@@ -28,6 +28,7 @@ pub(crate) async fn ask(
     footer.ended = measured.ended;
     footer.server_counters = measured.counters;
     footer.interrupted = context.stop.signal().is(Stop::Drain) || measured.lost_shards > 0;
+    footer.reuse_ended = measured.reuse_ended;
     footer.client = Some(measured.cost);
     footer.truth = load.by_turn(server.take_truth());
     let info = server.info(plan, context).await;
@@ -109,8 +110,9 @@ mod tests {
     use std::sync::Arc;
 
     use servemark_core::{
-        Delta, Finish, Header, NoProgress, Recorder, RunFacts, Sample, Sink, Stamp,
+        Delta, Finish, Header, IfTaken, NoProgress, Recorder, RunFacts, Sample, Sink, Stamp,
     };
+    use servemark_plan::OutputSpec;
     use servemark_testkit::ByteTokenizer;
 
     use super::*;
@@ -127,11 +129,13 @@ mod tests {
     #[test]
     fn texts_are_counted_wherever_they_are() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run.jsonl");
+        let mut output = OutputSpec::default();
+        output.run_log = Some(folder.path().join("run.jsonl"));
+        output.run_log_if_taken = IfTaken::Number;
         let counts = [0, 8, usize::MAX].map(|room| {
             let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
             let room = Room::with_texts(room);
-            let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
+            let journal = Journal::open(&output, header, Arc::default(), room).unwrap();
             let observer = journal.observer();
             (0..4).for_each(|index| observer.finished(record(index)));
             drop(observer);

@@ -3,7 +3,8 @@
 mod words;
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_client::ClientError;
@@ -11,6 +12,7 @@ use servemark_core::{EngineFacts, Phase, Progress, RequestError, RequestRecord};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
+use servemark_signals::StopCause;
 
 /// Watches a run: hears the [`News`], sees the progress of long preparations, and may look at the
 /// [`Live`] counters whenever it likes. Nothing that it does touches the measured path.
@@ -34,6 +36,13 @@ pub enum News<'a> {
         /// Where it listens.
         url: &'a str,
     },
+    /// The server's TLS certificate will not be checked.
+    Unverified {
+        /// Whose.
+        url: &'a str,
+    },
+    /// The server closes connections after answers that announce keep-alive, so they are not reused.
+    ReuseEnded,
     /// The server is asked until it is ready.
     WaitingForServer {
         /// What is asked.
@@ -168,6 +177,10 @@ pub enum News<'a> {
     Stopping {
         /// How far.
         level: Stop,
+        /// The signal by which it was asked.
+        cause: StopCause,
+        /// How long requests in flight may take to finish, if there is a limit.
+        grace: Option<Duration>,
         /// How many requests are on their way.
         in_flight: u64,
     },
@@ -227,17 +240,44 @@ pub enum Switch {
 /// Counters of a run while it happens, for whoever wants to look.
 #[derive(Debug, Default)]
 pub struct Live {
-    measuring: AtomicBool,
+    activity: Mutex<Activity>,
     started: AtomicU64,
     finished: AtomicU64,
     failed: AtomicU64,
     sessions: AtomicU64,
 }
 
+/// What a program is doing, as far as it matters when it is told to end.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Activity {
+    /// Something that ends when the run is stopped, such as waiting for the server.
+    #[default]
+    Preparing,
+    /// Tokenizers are loaded and samples drawn, which cannot be interrupted.
+    Drawing,
+    /// Requests of the measurement are sent and waited for.
+    Measuring,
+    /// The measurement is over, and its results are made and written.
+    Reporting,
+}
+
 impl Live {
-    /// Whether requests of the measurement are being sent or waited for.
-    pub fn is_measuring(&self) -> bool {
-        self.measuring.load(Relaxed)
+    /// What is being done now.
+    pub fn activity(&self) -> Activity {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Draws samples by `draw`, during which the activity is [`Activity::Drawing`].
+    pub(crate) fn drawing<T>(&self, draw: impl FnOnce() -> T) -> T {
+        self.turn_to(Activity::Drawing);
+        let drawn = draw();
+        self.turn_to(Activity::Preparing);
+        drawn
+    }
+
+    fn turn_to(&self, activity: Activity) {
+        *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = activity;
     }
 
     /// Requests of the measurement that are over.
@@ -268,7 +308,7 @@ impl Live {
                 counter.store(0, Relaxed);
             }
         }
-        self.measuring.store(measuring, Relaxed);
+        self.turn_to(if measuring { Activity::Measuring } else { Activity::Reporting });
     }
 
     pub(crate) fn count_start(&self, phase: Phase) {

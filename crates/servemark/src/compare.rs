@@ -5,8 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use servemark_core::{RunLog, RunLogError, RunLogReader};
-use servemark_metrics::{Comparison, Figure, MetricPolicy, Metrics, ScoredRun};
+use servemark_core::{IfDamaged, LeftOut, RunLog, RunLogError, RunLogReader};
+use servemark_metrics::{
+    Audit, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, Metrics, ScoredRun,
+};
 use servemark_report::{Side, figure_in};
 use thiserror::Error;
 
@@ -20,6 +22,8 @@ pub struct ComparedResults {
     pub sides: [Side; 2],
     /// What differs.
     pub comparison: Comparison,
+    /// The lines of each that were not read, if it is a run log.
+    pub left_out: [LeftOut; 2],
 }
 
 /// Why two results cannot be compared.
@@ -70,26 +74,31 @@ pub fn compare(
     [before, after]: [&Path; 2],
     figures: &[Figure],
     policy: &MetricPolicy,
+    if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    let sources = [Source::read(before)?, Source::read(after)?];
+    let sources = [Source::read(before, if_damaged)?, Source::read(after, if_damaged)?];
     let sides = [sources[0].side(before), sources[1].side(after)];
-    let comparison = if let [Source::Log(before), Source::Log(after)] = &sources {
+    let comparison = if let [Source::Log(before, _), Source::Log(after, _)] = &sources {
         let [before, after] = [before, after].map(|log| ScoredRun::of(log, policy));
         Comparison::of_runs(&before, &after, figures)
     } else {
         let [before, after] = sources.each_ref().map(|source| source.numbers(policy));
         Comparison::of(figures, |figure| before.read(figure), |figure| after.read(figure))
     };
+    let audited = sources.iter().zip([ComparedSide::Before, ComparedSide::After]);
+    let doubts = audited.filter_map(|(source, side)| source.doubt(side));
+    let comparison = comparison.with_doubts(doubts);
     if comparison.changes.is_empty() {
         return Err(CompareError::Nothing { before: before.into(), after: after.into() });
     }
-    Ok(ComparedResults { sides, comparison })
+    let left_out = sources.map(Source::left_out);
+    Ok(ComparedResults { sides, comparison, left_out })
 }
 
 /// What is in a file.
 #[derive(Debug)]
 enum Source {
-    Log(Box<RunLog>),
+    Log(Box<RunLog>, LeftOut),
     Result(Value),
 }
 
@@ -101,11 +110,12 @@ enum Numbers<'a> {
 }
 
 impl Source {
-    fn read(path: &Path) -> Result<Self, CompareError> {
+    fn read(path: &Path, if_damaged: IfDamaged) -> Result<Self, CompareError> {
         let failed = |source| CompareError::Read { path: path.into(), source };
         if is_run_log(path).map_err(failed)? {
-            let log = RunLogReader::open(path)?.without_texts().into_log()?;
-            return Ok(Self::Log(Box::new(log)));
+            let reader = RunLogReader::open(path)?.without_texts().if_damaged(if_damaged);
+            let (log, left_out) = reader.into_log_and_left_out()?;
+            return Ok(Self::Log(Box::new(log), left_out));
         }
         let text = fs::read_to_string(path).map_err(failed)?;
         let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -116,10 +126,17 @@ impl Source {
             .ok_or_else(|| CompareError::NoResult { path: path.into() })
     }
 
+    fn left_out(self) -> LeftOut {
+        match self {
+            Self::Log(_, left_out) => left_out,
+            Self::Result(_) => LeftOut::default(),
+        }
+    }
+
     fn side(&self, path: &Path) -> Side {
         let source = path.display().to_string();
         match self {
-            Self::Log(log) => {
+            Self::Log(log, _) => {
                 let mut side = Side::new(source);
                 side.model = Some(log.header().facts.model.clone());
                 side
@@ -128,9 +145,17 @@ impl Source {
         }
     }
 
+    /// The doubt about a run. A result file says nothing of its client.
+    fn doubt(&self, side: ComparedSide) -> Option<Doubt> {
+        match self {
+            Self::Log(log, _) => Doubt::of(side, &Audit::of(log)),
+            Self::Result(_) => None,
+        }
+    }
+
     fn numbers(&self, policy: &MetricPolicy) -> Numbers<'_> {
         match self {
-            Self::Log(log) => Numbers::Scored(Box::new(Metrics::score(log, policy))),
+            Self::Log(log, _) => Numbers::Scored(Box::new(Metrics::score(log, policy))),
             Self::Result(result) => Numbers::Given(result),
         }
     }
@@ -178,7 +203,8 @@ mod tests {
     #[track_caller]
     fn durations(before: &Path, after: &Path) -> (f64, f64) {
         let figures = ["duration".parse().unwrap()];
-        let compared = compare([before, after], &figures, &MetricPolicy::native()).unwrap();
+        let compared =
+            compare([before, after], &figures, &MetricPolicy::native(), IfDamaged::Refuse).unwrap();
         let change = compared.comparison.changes[0];
         (change.before, change.after)
     }
@@ -202,7 +228,9 @@ mod tests {
         let missing = folder.path().join("missing.json");
         let error = |before: &Path, after: &Path| {
             let figures = Figure::headline();
-            compare([before, after], &figures, &MetricPolicy::native()).unwrap_err().to_string()
+            compare([before, after], &figures, &MetricPolicy::native(), IfDamaged::Refuse)
+                .unwrap_err()
+                .to_string()
         };
         assert!(error(&other, &other).ends_with("have no number in common"));
         assert!(error(&other, &text).contains("neither a run log nor a result file"));

@@ -7,8 +7,8 @@ use servemark_client::Credentials;
 use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
-use crate::ExecuteError;
 use crate::audience::{Audience, Live, News};
+use crate::{ExecuteError, Grace};
 
 /// What a run is given besides its plan.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct RunContext {
     pub live: Arc<Live>,
     /// How the run is stopped early.
     pub stop: StopHandle,
+    /// How long requests in flight may take after SIGTERM or SIGHUP.
+    pub grace: Grace,
     /// The folder in which [`selftest`](crate::selftest())s keep what they found; without one a run
     /// goes by what is assumed of a machine.
     pub cache: Option<PathBuf>,
@@ -40,6 +42,7 @@ impl RunContext {
             audience,
             live: Arc::default(),
             stop: StopHandle::new(),
+            grace: Grace::default(),
             cache: None,
             simulator_core: None,
         }

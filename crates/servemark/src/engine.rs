@@ -42,7 +42,7 @@ async fn run(
     check_lengths(engine.facts(), before.chain([&drawn.load]))?;
     let header = header(clock_started, plan, spec, &engine, &drawn).await;
     let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
+    let journal = Journal::open(&plan.output, header, live, room)?;
     let stage = Stage { plan, context, engine: &engine, drawn: &drawn };
     let measured = stage.perform(&journal, clock).await?;
     let closing = journal.close();
@@ -51,7 +51,7 @@ async fn run(
         footer.retokenized = afterwards::count(context, drawn.tokenizer.as_ref(), &closing);
     }
     stage.end_engine().await;
-    ended(plan, context, closing, footer)
+    ended(context, closing, footer)
 }
 
 /// What a run is made of before there is an engine.
@@ -71,31 +71,27 @@ async fn drawn(
     let names = discover::of_engine(plan);
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer: Arc<dyn Tokenizer> =
-        discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
-    let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
-    let load = draw(&files.plan)?;
-    let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
-    let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
-    Ok(Drawn { names, tokenizer, load, warm_up })
+    context.live.drawing(|| {
+        let tokenizer: Arc<dyn Tokenizer> =
+            discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
+        let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
+        let load = draw(&files.plan)?;
+        let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
+        let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
+        Ok(Drawn { names, tokenizer, load, warm_up })
+    })
 }
 
 /// A run whose engine was lost before anything was done is none.
-fn ended(
-    plan: &BenchPlan,
-    context: &RunContext,
-    closing: Closing,
-    footer: Footer,
-) -> Result<Run, ExecuteError> {
+fn ended(context: &RunContext, closing: Closing, footer: Footer) -> Result<Run, ExecuteError> {
     let lost = footer.engine_ended.clone();
     let nothing_is_done = !closing.records.iter().any(RequestRecord::is_success);
-    let Ended { log, audit, error: run_log_error } = closing.finish(footer);
+    let Ended { log, audit, path: run_log, error: run_log_error } = closing.finish(footer);
     match lost {
         Some(why) if nothing_is_done => return Err(ExecuteError::EngineLost { why }),
         Some(why) => context.tell(&News::EngineLost { why: &why }),
         None => {}
     }
-    let run_log = plan.output.run_log.clone();
     Ok(Run { log, audit, run_log, run_log_error, lost_shards: 0, sent: None })
 }
 
@@ -289,11 +285,14 @@ impl Stage<'_> {
         footer
     }
 
-    /// Lets the engine end in its own way; one that is still at work when nobody waits any more is
-    /// killed when it is dropped.
+    /// Lets the engine end in its own way, until requests in flight are given up: an engine that is
+    /// still at work then is killed when it is dropped.
     async fn end_engine(&self) {
-        if !self.is_hurried() {
-            self.engine.shut_down().await;
+        let stop = self.context.stop.signal();
+        tokio::select! {
+            biased;
+            () = stop.reached(Stop::Now) => {}
+            () = self.engine.shut_down() => {}
         }
     }
 

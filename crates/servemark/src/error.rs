@@ -10,7 +10,10 @@ use servemark_hub::HubError;
 use servemark_mock::MockError;
 use servemark_plan::PlanError;
 use servemark_schedule::ScheduleError;
+use servemark_signals::StopCause;
 use thiserror::Error;
+
+use crate::OutputError;
 
 /// Why a run did not come to its report.
 #[derive(Debug, Error)]
@@ -67,6 +70,9 @@ pub enum ExecuteError {
     /// The prefix cache could not be filled before the measurement.
     #[error("the server's prefix cache could not be filled (--cache-hit-rate)")]
     CacheFill(#[source] ClientError),
+    /// A file that the run would write cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The run log cannot be opened.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
@@ -136,7 +142,9 @@ impl ExecuteError {
             | Self::Hub(_)
             | Self::Tokenizer(_)
             | Self::Dataset(_)
-            | Self::Schedule(_) => ExitCode::Usage,
+            | Self::Schedule(_)
+            | Self::Output(_)
+            | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
             Self::NotReady(_) | Self::FirstRequest(_) | Self::Greeting(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,
@@ -168,8 +176,29 @@ pub enum ExitCode {
     TooManyFailed = 5,
     /// An objective is neither held nor missed as far as the run shows, or was not judged.
     Undecided = 6,
-    /// The user stopped the run; what was measured is reported.
+    /// SIGHUP stopped the run; what was measured is reported.
+    HungUp = 129,
+    /// Ctrl-C stopped the run; what was measured is reported. Runs that were stopped have this code
+    /// whatever the signal was; [`ExitCode::of_process`] makes the signal's own of it.
     Interrupted = 130,
+    /// SIGTERM stopped the run; what was measured is reported.
+    Terminated = 143,
+}
+
+impl ExitCode {
+    /// The code with which the process ends that a run's code is of: if a signal stopped the run, the
+    /// signal's. An engine that was told to end by the same signal as this process counts as stopped,
+    /// too.
+    #[must_use]
+    pub fn of_process(self, stopped_by: Option<StopCause>) -> Self {
+        match (self, stopped_by) {
+            (Self::Interrupted | Self::TooManyFailed, Some(StopCause::HangUp)) => Self::HungUp,
+            (Self::Interrupted | Self::TooManyFailed, Some(StopCause::Terminate)) => {
+                Self::Terminated
+            }
+            (code, _) => code,
+        }
+    }
 }
 
 impl From<ExitCode> for std::process::ExitCode {

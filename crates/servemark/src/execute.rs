@@ -15,7 +15,7 @@ use crate::draw::Load;
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
-use crate::{ExecuteError, RunContext, Sent, afterwards, align, draw, facts, files};
+use crate::{ExecuteError, Outputs, RunContext, Sent, afterwards, align, draw, facts, files};
 
 /// A run that came to its end, by itself or because it was stopped.
 #[derive(Debug)]
@@ -55,6 +55,7 @@ impl Run {
 /// run of its own.
 pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
     plan.check()?;
+    Outputs::of(plan).check()?;
     #[cfg(feature = "engine")]
     if let ServerSpec::Engine(spec) = &plan.server {
         return crate::engine::execute(plan, spec, context);
@@ -91,10 +92,11 @@ pub(crate) async fn measure(
 ) -> Result<Run, ExecuteError> {
     let &Drawn { server, names, tokenizer, load } = drawn;
     let mut header = facts::header(clock_started, plan, server, names, load);
+    header.credentials = context.credentials.names();
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(plan.output.run_log.as_deref(), header, live, room)?;
+    let journal = Journal::open(&plan.output, header, live, room)?;
     let stage = Stage { plan, context, server, names, load };
     warn(&stage);
     let measured = stage.perform(clock, &journal).await?;
@@ -103,9 +105,9 @@ pub(crate) async fn measure(
     if !plan.model.untokenized {
         footer.retokenized = afterwards::count(context, tokenizer, &closing);
     }
-    let Ended { log, audit, error: run_log_error } = closing.finish(footer);
+    let Ended { log, audit, path: run_log, error: run_log_error } = closing.finish(footer);
     let sent = Some(stage.sent());
-    Ok(Run { log, audit, run_log: plan.output.run_log.clone(), run_log_error, lost_shards, sent })
+    Ok(Run { log, audit, run_log, run_log_error, lost_shards, sent })
 }
 
 /// What a run is made of before anything is measured.
@@ -126,8 +128,11 @@ async fn drawn(
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-    let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+    let (tokenizer, load) = context.live.drawing(|| {
+        let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
+        let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
+        Ok::<_, ExecuteError>((tokenizer, load))
+    })?;
     Ok((server, names, tokenizer, load))
 }
 

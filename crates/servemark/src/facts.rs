@@ -1,6 +1,6 @@
 //! What the run log's header says of a plan.
 
-use servemark_core::{Header, RunFacts};
+use servemark_core::{CertificateCheck, Header, RunFacts};
 use servemark_plan::BenchPlan;
 use servemark_schedule::Rate;
 
@@ -22,6 +22,9 @@ pub(crate) fn header(
     facts.tokenless = facts.generates() && !plan.wire.generates();
     facts.target = server.url();
     facts.simulated = server.is_simulated();
+    if server.target.is_unverified() {
+        facts.certificate = CertificateCheck::Skipped;
+    }
     Header::new(clock_started_unix_ns, facts, plan.to_json())
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn exchange(
         let Some(record) = records.take().pop() else { return Ok(()) };
         let Err(error) = &record.outcome else { return Ok(()) };
         let left = deadline.since(runner.now());
-        if left.is_zero() || is_refusal(&record) {
+        if left.is_zero() || error.is_permanent || is_refusal(&record) {
             return Err(ExecuteError::Greeting(error.clone()));
         }
         context.tell(&News::NotReadyYet { error });

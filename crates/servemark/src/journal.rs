@@ -13,7 +13,7 @@ use servemark_core::{
     Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader, RunLogWriter,
 };
 use servemark_metrics::Audit;
-use servemark_plan::BenchPlan;
+use servemark_plan::{BenchPlan, OutputSpec};
 use servemark_runner::{Backlog, Observer};
 
 use crate::{ExecuteError, Live};
@@ -67,6 +67,8 @@ struct Kept {
 pub(crate) struct Ended {
     pub(crate) log: RunLog,
     pub(crate) audit: Audit,
+    /// Where its file is.
+    pub(crate) path: Option<PathBuf>,
     /// What kept the file from being whole, if anything did.
     pub(crate) error: Option<RunLogError>,
 }
@@ -86,21 +88,24 @@ pub(crate) struct Closing {
 impl Journal {
     /// Opens the log, if there is to be one, and writes its header.
     pub(crate) fn open(
-        path: Option<&Path>,
+        output: &OutputSpec,
         header: Header,
         live: Arc<Live>,
         room: Room,
     ) -> Result<Self, ExecuteError> {
-        let file = path.map(|path| RunLogWriter::create(path, &header)).transpose()?;
+        let open = |path| RunLogWriter::open(path, output.run_log_if_taken, &header);
+        let file = output.run_log.as_deref().map(open).transpose()?;
+        let path = file.as_ref().map(|writer| writer.path().to_owned());
         // What goes into a pipe cannot be read again.
-        let texts = if path.is_some_and(Path::is_file) { room.texts } else { usize::MAX };
+        let texts =
+            if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
         let ((desk, inbox), backlog) = (channel(), Arc::new(Backlog::new(room.unwritten)));
         let correspondent = Correspondent { desk, backlog: Arc::clone(&backlog), live };
         let clerk = Builder::new()
             .name("run-log".to_owned())
             .spawn(move || keep(&inbox, &backlog, file, texts))
             .map_err(ExecuteError::Machine)?;
-        Ok(Self { header, clerk, correspondent, path: path.map(Path::to_owned) })
+        Ok(Self { header, clerk, correspondent, path })
     }
 
     /// Who tells it of requests.
@@ -123,6 +128,9 @@ impl Closing {
         &self,
     ) -> Result<impl Iterator<Item = Result<RequestRecord, RunLogError>>, RunLogError> {
         let left = &self.texts_left;
+        if let Some(Ok(writer)) = self.file.as_ref().filter(|_| !left.is_empty()) {
+            writer.check_place()?;
+        }
         let path = self.path.as_deref().filter(|_| !left.is_empty());
         let reader = path.map(RunLogReader::open).transpose()?;
         Ok(reader.into_iter().flatten().skip(left.start).take(left.len()))
@@ -137,7 +145,7 @@ impl Closing {
             None => Ok(()),
             Some((file, footer)) => file.and_then(|writer| writer.close(footer)),
         };
-        Ended { log, audit, error: closed.err() }
+        Ended { log, audit, path: self.path, error: closed.err() }
     }
 }
 
@@ -258,6 +266,12 @@ mod tests {
 
     use super::*;
 
+    fn output(path: &Path) -> OutputSpec {
+        let mut output = OutputSpec::default();
+        output.run_log = Some(path.to_owned());
+        output
+    }
+
     fn record(index: usize) -> RequestRecord {
         let mut record = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), Stamp::ZERO)
             .finish(Ok(Finish::default()), Stamp::ZERO);
@@ -284,7 +298,7 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let most = NonZeroU64::new(256 << 10).unwrap();
         let room = Room { unwritten: most, texts: 0 };
-        let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
+        let journal = Journal::open(&output(&path), header, Arc::default(), room).unwrap();
         let observer = journal.observer();
         let backlog = observer.backlog().unwrap();
         (0..10).for_each(|index| observer.finished(record(index)));
@@ -307,7 +321,7 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         // Room for the texts of two.
         let room = Room::with_texts(40 << 10);
-        let journal = Journal::open(Some(&path), header, Arc::default(), room).unwrap();
+        let journal = Journal::open(&output(&path), header, Arc::default(), room).unwrap();
         let observer = journal.observer();
         (0..5).for_each(|index| observer.finished(record(index)));
         drop(observer);
@@ -322,7 +336,7 @@ mod tests {
     fn without_a_disk_every_text_is_kept() {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let room = Room::with_texts(0);
-        let journal = Journal::open(None, header, Arc::default(), room).unwrap();
+        let journal = Journal::open(&OutputSpec::default(), header, Arc::default(), room).unwrap();
         let observer = journal.observer();
         observer.finished(record(0));
         drop(observer);

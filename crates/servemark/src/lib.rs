@@ -92,6 +92,7 @@ mod aisbench_files;
 mod align;
 mod audience;
 mod capacity;
+mod command;
 mod compare;
 mod context;
 mod discover;
@@ -103,36 +104,43 @@ mod evalscope_files;
 mod execute;
 mod facts;
 mod files;
+mod grace;
 mod greeting;
 mod journal;
 mod known;
 mod offline;
 mod one_batch;
+mod outputs;
 mod probes;
 mod process;
 mod profiler;
+mod replace;
 mod salt;
 mod score;
 mod search;
 mod selftest;
 mod sent;
 mod server;
+mod signals;
 mod slices;
 mod stage;
-mod stop_key;
 mod sweep;
 mod vllm_files;
 
 pub use aisbench_files::AisbenchSaved;
-pub use audience::{Audience, Live, News, Profiler, Switch};
+pub use audience::{Activity, Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
+pub use command::run_command;
 pub use compare::{CompareError, ComparedResults, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{DryRun, Run, dry_run, execute};
+pub use grace::Grace;
 pub use offline::{offline_latency, offline_throughput};
 pub use one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
+pub use outputs::{OutputError, Outputs};
 pub use process::{ProcessError, ServerProcess, Shown, is_ready, tell_server};
+pub use replace::{is_replaceable, replace_file};
 pub use score::{Scores, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, Trial, TrialVerdict};
 pub use selftest::{
@@ -140,8 +148,8 @@ pub use selftest::{
     SelftestVerdict, selftest,
 };
 pub use sent::{Sent, SentBodies};
+pub use signals::{StopCause, stay_until_stopped, stop_on_signals, stopped_by};
 pub use slices::cut_text;
-pub use stop_key::{stay_until_ctrl_c, stop_on_ctrl_c};
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,
 };

@@ -85,14 +85,16 @@ impl BatchRunner {
             gathering.await
         };
         let files = self.runtime.block_on(self.context.unless_stopped(before))?;
-        let load = draw::load_from(
-            &files.plan,
-            &self.context,
-            Some(&self.server),
-            self.tokenizer.as_ref(),
-            self.clock_started,
-            &mut self.random,
-        )?;
+        let load = self.context.live.drawing(|| {
+            draw::load_from(
+                &files.plan,
+                &self.context,
+                Some(&self.server),
+                self.tokenizer.as_ref(),
+                self.clock_started,
+                &mut self.random,
+            )
+        })?;
         self.runtime.block_on(self.send(case, load))
     }
 

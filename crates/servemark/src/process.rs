@@ -208,7 +208,7 @@ fn control(url: &BaseUrl, clock: MonotonicClock) -> Result<ServerControl, Client
     Ok(ServerControl::new(Target::new(&TargetSpec::new(url.clone()), Credentials::new())?, clock))
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, ProcessError> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ProcessError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(ProcessError::Machine)
 }

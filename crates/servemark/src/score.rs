@@ -7,7 +7,8 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, Standing, Verdict,
+    Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, ServerCounts, Standing,
+    Verdict,
 };
 use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
@@ -72,6 +73,12 @@ impl<'a> Scores<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What is to be said of the run on one line each, whatever the tables tell: that the server's
+    /// token counts are no JSON integers.
+    pub fn warnings(&self) -> Vec<String> {
+        ServerCounts::of(self.log).warning().into_iter().collect()
     }
 
     /// The numbers by which a run is held against others of a series, by vLLM's definitions: with

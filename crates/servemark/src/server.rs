@@ -129,5 +129,9 @@ fn target_of(
         }
         _ => unreachable!("whatever is not simulated is at an address"),
     };
-    Target::new(&spec, context.credentials.clone()).map_err(ExecuteError::Target)
+    let target = Target::new(&spec, context.credentials.clone()).map_err(ExecuteError::Target)?;
+    if target.is_unverified() {
+        context.tell(&News::Unverified { url: &target.base_url().to_string() });
+    }
+    Ok(target)
 }

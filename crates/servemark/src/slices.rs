@@ -18,7 +18,7 @@ pub fn cut_text(
 ) -> Result<Vec<TextSlice>, ExecuteError> {
     let gathering = gather(spec, tokenizer, context);
     let (spec, tokenizer) = on_this_thread(context.unless_stopped(gathering))?;
-    Ok(spec.cut(count, &tokenizer.load()?, context.audience.as_ref())?)
+    context.live.drawing(|| Ok(spec.cut(count, &tokenizer.load()?, context.audience.as_ref())?))
 }
 
 /// Both as files of this machine.

@@ -47,6 +47,8 @@ pub(crate) struct Measured {
     pub(crate) ended: Stamp,
     /// What the server had counted before and after, if it says.
     pub(crate) counters: Option<CountedWork>,
+    /// When connections ceased to be reused, if they did.
+    pub(crate) reuse_ended: Option<Stamp>,
 }
 
 type Transport = Arc<HttpTransport<WireBackend>>;
@@ -78,7 +80,11 @@ impl Stage<'_> {
         for share in &lost {
             self.context.tell(&News::ShardLost { shard: share.shard() });
         }
-        Ok(Measured { cost, lost_shards: lost.len(), began, ended, counters })
+        let reuse_ended = transport.reuse_ended();
+        if reuse_ended.is_some() {
+            self.context.tell(&News::ReuseEnded);
+        }
+        Ok(Measured { cost, lost_shards: lost.len(), began, ended, counters, reuse_ended })
     }
 
     /// What is sent, for whoever asks afterwards.
@@ -173,7 +179,7 @@ impl Stage<'_> {
             let outcome = runner.warm_up(transport, &sample, WarmupSpec::alike(1)).await.pop();
             let Some(Err(error)) = outcome else { break };
             let left = deadline.since(runner.now());
-            if left.is_zero() {
+            if left.is_zero() || error.is_permanent {
                 return Err(ExecuteError::FirstRequest(error));
             }
             self.context.tell(&News::NotReadyYet { error: &error });

@@ -57,6 +57,7 @@ impl<'a> Sweep<'a> {
     ) -> Result<Self, SweepRunError> {
         let (mut runner, spec) = PointRunner::keep(spec, folder, context)?;
         let points = spec.points(runner.nonce())?;
+        runner.try_outputs(&points)?;
         runner.expect(points.len());
         Ok(Self { points: points.into_iter(), runner, context })
     }

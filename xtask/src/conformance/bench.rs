@@ -109,7 +109,7 @@ impl Bench {
     fn client(&self, case: &Case, folder: &Path) -> Command {
         let (program, words) = case.dialect.program();
         let mut client = self.program(program);
-        client.args(words).arg("--run-log").arg(folder.join(RUN_LOG));
+        client.args(words).arg("--overwrite").arg("--run-log").arg(folder.join(RUN_LOG));
         client
     }
 

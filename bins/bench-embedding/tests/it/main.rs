@@ -75,7 +75,8 @@ fn base64_is_shorter_than_decimal_numbers() {
 #[test]
 fn a_grid_has_a_run_for_every_pair_and_one_table() {
     let folder = TempDir::new().unwrap();
-    let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3", "--run-log", "grid.jsonl"];
+    let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3"];
+    let sweep = [&sweep[..], &["--run-log", "grid.jsonl", "--overwrite"]].concat();
     for (file, rows) in [("grid.md", 2 + 4), ("grid.csv", 1 + 4), ("grid.json", 0)] {
         let output = run(&folder, &[&SMALL[..], &sweep, &["--grid-file", file]].concat());
         let (table, news) = (text(&output.stdout), text(&output.stderr));
@@ -129,10 +130,23 @@ fn a_failed_answer_is_a_failure() {
     let folder = TempDir::new().unwrap();
     let faults = ["--simulate-fault", "empty/2", "--warmup-requests", "0", "--no-run-log"];
     let output = run(&folder, &[&SMALL[..], &faults].concat());
-    let table = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(5), "{news}");
+    assert!(news.ends_with("\n6 of 12 requests failed: 6 empty answer\n"), "{news}");
     assert!((value(&table, "failed") - 6.0).abs() < f64::EPSILON, "{table}");
     assert!(table.contains("  empty: 6 x "), "{table}");
+}
+
+#[test]
+fn a_share_of_failures_that_is_tolerated_is_no_reason_to_fail() {
+    let folder = TempDir::new().unwrap();
+    let faults = ["--simulate-fault", "empty/2", "--warmup-requests", "0", "--no-run-log"];
+    let tolerant = ["--tolerate-failures", "0.5"];
+    let output = run(&folder, &[&SMALL[..], &faults, &tolerant].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).ends_with("\n6 of 12 requests failed: 6 empty answer\n"));
+    let output = run(&folder, &[&SMALL[..], &["--no-run-log"]].concat());
+    assert!(!text(&output.stderr).contains("requests failed"), "{}", text(&output.stderr));
 }
 
 #[test]

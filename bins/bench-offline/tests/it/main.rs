@@ -241,9 +241,13 @@ fn an_engine_that_does_not_load_is_not_ready() {
 
 /// A run that hangs in its engine until somebody ends it.
 fn hanging(bench: &Bench) -> Child {
+    hanging_with(bench, &[])
+}
+
+fn hanging_with(bench: &Bench, flags: &[&str]) -> Child {
     let fake = json!({"hang": LENGTH_OF_ONE, "child": bench.pid_file(), "noise": "hm"});
     let mut command = bench.fake(&fake);
-    command.arg("--skip-warmup").stdout(Stdio::null()).stderr(Stdio::piped());
+    command.arg("--skip-warmup").args(flags).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let log = bench.folder.path().join("run.jsonl.engine.log");
     let is_answering =
@@ -270,6 +274,19 @@ fn ctrl_c_twice_ends_a_hanging_engine_with_its_run() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!bench.has_stray());
+}
+
+#[test]
+fn sigterm_ends_a_hanging_engine_and_all_that_it_has_started_after_the_grace() {
+    let bench = Bench::new();
+    let mut child = hanging_with(&bench, &["--grace", "0"]);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("Giving up")), "it never gave up");
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(!bench.has_stray());
+    let footer = bench.lines("run.jsonl").pop().unwrap();
+    assert_eq!(footer["footer"]["interrupted"], true, "{footer}");
 }
 
 #[test]

@@ -71,3 +71,40 @@ fn too_many_failures_are_worse_than_a_verdict() {
     let output = folder.run(&[&SMALL[..], &FRUITLESS, &gate].concat());
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
 }
+
+/// Every fifth request is a refusal after five times as long as an answer takes: more than half of
+/// the time in flight is that of failures.
+#[test]
+fn slow_failures_of_the_server_do_not_make_the_client_suspect_by_littles_law() {
+    let folder = Folder::new();
+    let args = "--simulate ttft=5ms,itl=1ms,output_tokens=8 --simulate-fault status:500/5 \
+                --simulate-fault slow-headers:60ms/5 --num-prompts 300 --request-rate 100 \
+                --tolerate-failures 1 --disable-tqdm --run-log run.jsonl";
+    let output = folder.run(&args.split_whitespace().collect::<Vec<_>>());
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    let log = folder.read("run.jsonl");
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    let law = &last["footer"]["audit"]["littles_law"];
+    assert!(law["difference"].as_f64().unwrap().abs() < 0.1, "{law}");
+    assert!(!news.contains("were in flight, where"), "{news}");
+}
+
+#[test]
+fn both_parts_of_the_verdict_are_in_the_table_the_log_and_the_line() {
+    let folder = Folder::new();
+    let output = folder.run(&[&SMALL[..], &["--run-log", "run.jsonl"]].concat());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    let log = folder.read("run.jsonl");
+    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    let audit = &last["footer"]["audit"];
+    let load = audit["load"]["verdict"].as_str().unwrap();
+    assert!(["carried", "strained", "client-limited"].contains(&load), "{audit}");
+    let latencies = audit["latencies"]["verdict"].as_str().unwrap();
+    assert!(["exact", "corrected", "uncertain"].contains(&latencies), "{audit}");
+    assert!(
+        table.contains(&format!("\n  load              {load}\n  latencies         ")),
+        "{table}"
+    );
+    assert!(news.contains(&format!(": load {load}, latencies ")), "{news}");
+}

@@ -26,7 +26,8 @@ fn hub() -> StandInHub {
 }
 
 fn run(folder: &Folder, variables: &[(&str, &str)], dataset: &str) -> Output {
-    let more = ["--tokenizer", "org/tiny", "--dataset-name", dataset, "--run-log", "log"];
+    let more =
+        ["--tokenizer", "org/tiny", "--dataset-name", dataset, "--run-log", "log", "--overwrite"];
     folder.run_with(variables, &[&SMALL[..], &more].concat())
 }
 

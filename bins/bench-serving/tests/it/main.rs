@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod hub;
 mod objectives;
+mod outputs;
 mod pictures;
 mod program;
 mod runs;

@@ -36,14 +36,34 @@ impl Folder {
         self.command(args).envs(variables.iter().copied()).output().expect("the program starts")
     }
 
+    /// Starts the program such that SIGHUP is not ignored, even if it is here because of `nohup`.
     pub(crate) fn spawn(&self, args: &[&str]) -> Child {
-        let mut command = self.command(args);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+        let program = env!("CARGO_BIN_EXE_bench-serving");
+        let mut command = if cfg!(target_os = "linux") {
+            let mut command = self.command_of("env");
+            command.args(["--default-signal=HUP", program]);
+            command
+        } else {
+            self.command_of(program)
+        };
+        command
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bench-serving"));
-        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.command_of(env!("CARGO_BIN_EXE_bench-serving"));
+        command.args(args);
+        command
+    }
+
+    /// A program in the folder, with nothing of the user's in its environment.
+    pub(crate) fn command_of(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
         for variable in ["API_KEY", "OPENAI_API_KEY", "SGLANG_IS_IN_CI"] {
             command.env_remove(variable);
         }

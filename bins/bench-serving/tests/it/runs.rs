@@ -174,7 +174,14 @@ fn embeddings_are_measured_without_a_line_about_output() {
 
 #[test]
 fn every_other_route_runs_against_the_simulator() {
-    for (backend, tokens) in [("trt", 8 * 12), ("truss", 8 * 12), ("vllm-rerank", 0)] {
+    let generated = 8 * 12;
+    for (backend, tokens) in [
+        ("trt", generated),
+        ("truss", generated),
+        ("ollama", generated),
+        ("ollama-chat", generated),
+        ("vllm-rerank", 0),
+    ] {
         let folder = Folder::new();
         let flags = ["--backend", backend, "--no-run-log", "--output-file", "result.jsonl"];
         let exact = ["--random-range-ratio", "1.0", "--layout", "sglang"];

@@ -1,5 +1,5 @@
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::yield_now;
 
 use crate::program::{Folder, text};
@@ -24,7 +24,14 @@ const LONG: [&str; 14] = [
 
 /// Starts the run and waits until `requests` of its requests, the warm-up among them, are over.
 fn under_way(folder: &Folder, requests: usize) -> Child {
-    let mut child = folder.spawn(&LONG);
+    under_way_with(folder, requests, &[])
+}
+
+fn under_way_with(folder: &Folder, requests: usize, flags: &[&str]) -> Child {
+    waited_for(folder.spawn(&[&LONG[..], flags].concat()), folder, requests)
+}
+
+fn waited_for(mut child: Child, folder: &Folder, requests: usize) -> Child {
     while folder.read("run.jsonl").lines().count() < 1 + requests {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
         yield_now();
@@ -79,4 +86,154 @@ fn a_kill_loses_no_finished_request() {
     let log = folder.read("run.jsonl");
     assert!(log.lines().count() > 4);
     assert!(!log.contains(r#"{"footer""#));
+}
+
+/// Reads news until a line begins with `start`.
+fn heard(news: &mut impl BufRead, start: &str) -> bool {
+    news.lines().map_while(Result::ok).any(|line| line.starts_with(start))
+}
+
+/// Checks what a run leaves behind that a signal has stopped.
+fn check_report(folder: &Folder, output: &Output, code: i32) {
+    let (table, log) = (text(&output.stdout), folder.read("run.jsonl"));
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    assert!(table.to_lowercase().contains("interrupted"), "{table}");
+    assert!(log.lines().count() < 1 + 100, "it went on sending");
+    assert!(log.lines().last().is_some_and(|line| line.contains(r#""interrupted":true"#)));
+}
+
+#[test]
+fn sigterm_and_sighup_stop_a_run_as_ctrl_c_does() {
+    for (name, code) in [("-TERM", 143), ("-HUP", 129)] {
+        let folder = Folder::new();
+        let child = under_way(&folder, 3);
+        signal(&child, name);
+        let output = ended(child);
+        check_report(&folder, &output, code);
+        assert!(text(&output.stderr).contains("have 5s to finish"), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("Failed requests:                         0"));
+    }
+}
+
+#[test]
+fn requests_that_outlast_the_grace_are_given_up() {
+    let folder = Folder::new();
+    let child = under_way_with(&folder, 3, &["--grace", "0"]);
+    signal(&child, "-TERM");
+    let output = ended(child);
+    check_report(&folder, &output, 143);
+    assert!(folder.read("run.jsonl").contains(r#""kind":"cancelled""#));
+}
+
+#[test]
+fn a_second_signal_of_any_kind_gives_up_what_is_in_flight() {
+    let folder = Folder::new();
+    let mut child = under_way_with(&folder, 3, &["--grace", "3600"]);
+    signal(&child, "-TERM");
+    let mut news = BufReader::new(child.stderr.take().expect("a pipe"));
+    assert!(heard(&mut news, "Stopping: SIGTERM;"));
+    signal(&child, "-HUP");
+    assert!(heard(&mut news, "Giving up"));
+    let output = ended(child);
+    check_report(&folder, &output, 143);
+    assert!(folder.read("run.jsonl").contains(r#""kind":"cancelled""#));
+}
+
+#[test]
+fn sighup_stays_ignored_under_nohup() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_bench-serving");
+    let short = ["--num-prompts", "4", "--random-output-len", "20"];
+    let mut command = folder.command_of("nohup");
+    command.arg(program).args(LONG).args(short);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("nohup");
+    let child = waited_for(child, &folder, 1);
+    signal(&child, "-HUP");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!folder.read("run.jsonl").contains(r#""interrupted":true"#));
+}
+
+#[test]
+fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", nobody.local_addr().expect("bound"));
+    let folder = Folder::new();
+    let flags = ["--backend", "vllm", "--base-url", &url, "--ready-check-timeout-sec", "3600"];
+    let small = ["--dataset-name", "random", "--num-prompts", "1", "--tokenizer", "none"];
+    let mut child = folder.spawn(&[&flags[..], &small].concat());
+    let mut news = BufReader::new(child.stderr.take().expect("a pipe"));
+    assert!(heard(&mut news, "Waiting up to"));
+    signal(&child, "-TERM");
+    assert_eq!(ended(child).status.code(), Some(143));
+}
+
+/// Two points of a sweep: one request, then two hundred for twenty seconds.
+const SWEEP: [&str; 16] = [
+    "--simulate",
+    "ttft=50ms,itl=20ms",
+    "--random-input-len",
+    "8",
+    "--random-output-len",
+    "10",
+    "--random-range-ratio",
+    "1.0",
+    "--request-rate",
+    "10",
+    "--sweep",
+    "num-prompts=1,200",
+    "--sweep-folder",
+    "points",
+    "--sweep-file",
+    "sweep.csv",
+];
+
+/// Starts the sweep and waits until its first point is done.
+fn after_one_point(folder: &Folder, flags: &[&str]) -> Child {
+    let mut child = folder.spawn(&[&SWEEP[..], flags].concat());
+    while !folder.path("sweep.csv").exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
+        yield_now();
+    }
+    child
+}
+
+/// Checks that the file of the sweep has a head and the point that was done.
+fn check_one_point(folder: &Folder) {
+    let csv = folder.read("sweep.csv");
+    let [head, point] = [csv.lines().next(), csv.lines().nth(1)].map(Option::unwrap_or_default);
+    assert!(head.starts_with("num_prompts,completed,failed,"), "{csv}");
+    assert!(point.starts_with("1,1,0,"), "{csv}");
+}
+
+#[test]
+fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
+    let folder = Folder::new();
+    let child = after_one_point(&folder, &[]);
+    signal(&child, "-KILL");
+    ended(child);
+    check_one_point(&folder);
+    assert_eq!(folder.read("sweep.csv").lines().count(), 2);
+}
+
+#[test]
+fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
+    let folder = Folder::new();
+    let child = after_one_point(&folder, &["--grace", "0"]);
+    signal(&child, "-TERM");
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
+    check_one_point(&folder);
+    let table = text(&output.stdout);
+    assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}");
+}
+
+#[test]
+fn the_last_line_says_which_requests_failed_and_sglangs_exit_code_stays() {
+    let folder = Folder::new();
+    let faults = ["--simulate-fault", "status:500/4", "--warmup-requests", "0", "--no-run-log"];
+    let output = folder.run(&[&crate::program::SMALL[..], &faults].concat());
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    assert!(news.ends_with("\n3 of 12 requests failed: 3 http status 500\n"), "{news}");
 }

@@ -18,9 +18,19 @@ fn run(flags: &[&str]) -> Output {
     program(flags).output().unwrap()
 }
 
+/// The program such that SIGHUP is not ignored, even if it is here because of `nohup`.
+fn receiving(flags: &[&str]) -> Command {
+    if !cfg!(target_os = "linux") {
+        return program(flags);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_mock-server")]).args(flags);
+    command
+}
+
 /// Starts the program and waits until it says where it listens.
 fn start(flags: &[&str]) -> (Child, String) {
-    let mut child = program(flags).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = receiving(flags).stdout(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
     (child, url.trim().strip_prefix("http://").unwrap().to_owned())
@@ -36,19 +46,42 @@ fn complete(addr: &str) -> String {
     answer
 }
 
-#[test]
+/// Ends the server by a signal after one answer, and checks that it ended in order.
+#[track_caller]
 #[cfg(unix)]
-fn ctrl_c_writes_the_truth_and_is_a_success() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("truth.jsonl");
+fn check_ends_in_order(signal: &str) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("truth{signal}.jsonl"));
     let flags = ["--ttft-ms", "2", "--itl-ms", "0.5", "--truth", path.to_str().unwrap()];
     let (mut child, addr) = start(&flags);
     assert!(complete(&addr).contains("[DONE]"));
-    let signal = format!("kill -INT {}", child.id());
+    let signal = format!("kill {signal} {}", child.id());
     assert!(Command::new("sh").args(["-c", &signal]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let lines = fs::read_to_string(path).unwrap();
     assert_eq!(lines.lines().count(), 1);
     assert!(lines.starts_with(r#"{"index":0,"received":"#), "{lines}");
+}
+
+#[test]
+fn a_standard_output_that_is_full_is_told() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = program(&["--ttft-ms=0"]).stdout(full).output().unwrap();
+    let news = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(news.contains("cannot print the server's URL"), "{news}");
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_writes_the_truth_and_is_a_success() {
+    check_ends_in_order("-INT");
+}
+
+#[test]
+#[cfg(unix)]
+fn sigterm_and_sighup_write_the_truth_as_ctrl_c_does() {
+    check_ends_in_order("-TERM");
+    check_ends_in_order("-HUP");
 }
 
 #[test]

@@ -191,6 +191,21 @@ fn data_sets_of_one_class_are_one_run_with_details_of_their_own() {
 }
 
 #[test]
+fn a_config_is_read_and_not_written_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let toml = "[[models]]\nbase = \"vllm_api_stream_chat\"\n\
+                [[datasets]]\nbase = \"synthetic_gen_string\"\nconfig.RequestCount = 2\n";
+    fs::write(folder.path().join("conf.toml"), toml).unwrap();
+    let steady = "--steady-state-concurrency-ratio 0.5 --steady-state-output-file ./conf.toml";
+    let output = again(&folder, &format!("conf.toml {steady}"));
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{news}");
+    assert!(news.contains("which this command reads"), "{news}");
+    assert_eq!(fs::read_to_string(folder.path().join("conf.toml")).unwrap(), toml);
+    assert!(!folder.path().join("outputs").exists());
+}
+
+#[test]
 fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
     let done = ran(&format!("{CHAT} {SIX} --host-ip 127.0.0.1 --host-port 9 --model-name m"));
     let said = done.said();

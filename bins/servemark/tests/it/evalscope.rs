@@ -110,6 +110,36 @@ fn what_was_done_before_a_run_that_fails_is_reported() {
 }
 
 #[test]
+fn the_files_of_a_run_are_made_again_of_its_log() {
+    let stage = Stage::set(&[]);
+    ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
+    let folder = "out/m/parallel_1_number_2";
+    let names = ["benchmark_summary.json", "benchmark_percentile.json", "benchmark_data.db"];
+    let paths = names.map(|name| stage.folder.path().join(folder).join(name));
+    let before = fs::read(&paths[0]).unwrap();
+    for path in &paths {
+        fs::remove_file(path).unwrap();
+    }
+    let log = format!("{folder}/run.runlog.jsonl");
+    ends_with(0, &servemark(&stage.folder, &["score", &log, "--files"]));
+    assert!(paths.iter().all(|path| path.exists()));
+    assert_eq!(fs::read(&paths[0]).unwrap(), before);
+}
+
+#[test]
+fn a_run_that_was_killed_is_not_measured_over() {
+    let stage = Stage::set(&[]);
+    ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
+    let folder = stage.folder.path().join("out/m/parallel_1_number_2");
+    fs::remove_file(folder.join("benchmark_args.json")).unwrap();
+    let asked = stage.asked().len();
+    let output = stage.run("--prompt hello --parallel 1 -n 2");
+    ends_with(2, &output);
+    assert!(text(&output.stderr).contains("holds a run already"), "{}", text(&output.stderr));
+    assert_eq!(stage.asked().len(), asked);
+}
+
+#[test]
 fn ctrl_c_ends_a_sweep_and_what_was_done_is_reported() {
     // Of the second run the first request is never answered to its end.
     let stage = Stage::set(&["stall@1/5"]);

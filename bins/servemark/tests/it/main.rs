@@ -3,8 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench;
+mod compare;
+mod damaged;
 mod engines;
 mod evalscope;
+mod hostile_files;
+mod hostile_text;
 mod one_batch;
 mod rerun;
 mod sweeps;
@@ -48,7 +52,7 @@ fn a_run_is_scored_again_to_the_same_bytes() {
     // What each answer said is shown too, and so read again.
     let requests = ["--print-requests", "--backend", "sglang-oai-chat"];
     for more in [&[][..], &slos, &requests] {
-        let run = servemark(&folder, &[&RUN[..], more].concat());
+        let run = servemark(&folder, &[&RUN[..], &["--overwrite"], more].concat());
         assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
         let score = servemark(&folder, &["score", "run.jsonl"]);
         assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
@@ -92,7 +96,9 @@ fn a_score_says_when_the_run_log_has_another_audit() {
     servemark(&folder, &RUN);
     let path = folder.path().join("run.jsonl");
     let log = fs::read_to_string(&path).unwrap();
-    fs::write(&path, log.replace("\"judged\":", "\"weighed\":")).unwrap();
+    // A program that changes a line leaves its checksum out.
+    let (log, _) = log.rsplit_once(",\"crc32\":").unwrap();
+    fs::write(&path, log.replace("\"judged\":", "\"weighed\":") + "}\n").unwrap();
     let score = servemark(&folder, &["score", "run.jsonl"]);
     let news = text(&score.stderr);
     assert_eq!(score.status.code(), Some(0), "{news}");

@@ -115,6 +115,31 @@ fn a_server_that_refuses_may_want_a_key_that_no_log_holds() {
 }
 
 #[test]
+fn the_names_of_credentials_are_kept_and_those_that_are_missing_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = mock();
+    let (url, tokenizer) = (server.base_url(), format!("{FIXTURES}/tokenizers/gpt2"));
+    let target = ["--base-url", &url, "--tokenizer", &tokenizer];
+    let keys = ["--header", "Authorization=Bearer sk-secret", "X-Tenant=blue-secret"];
+    let old: Vec<&str> = OLD.split_whitespace().chain(target).chain(keys).collect();
+    is_well(&servemark(&folder, &old));
+    let header = lines(&folder, "old.jsonl").remove(0);
+    assert_eq!(header["header"]["credentials"], serde_json::json!(["authorization", "x-tenant"]));
+    let log = fs::read_to_string(folder.path().join("old.jsonl")).unwrap();
+    assert!(!log.contains("secret"), "a value is in the log");
+    let news = is_well(&servemark(&folder, &["rerun", "old.jsonl", "--no-run-log"]));
+    let warning = "warning: the run sent credentials that this one lacks, because a run log keeps \
+                   their names only: authorization, x-tenant; set OPENAI_API_KEY or API_KEY for \
+                   authorization, or give --header NAME=VALUE";
+    assert!(news.contains(warning), "{news}");
+    let [warned, started] = [warning, "Waiting up to"].map(|text| news.find(text).unwrap());
+    assert!(warned < started, "{news}");
+    let given = ["rerun", "old.jsonl", "--no-run-log", "--header", "X-Tenant=x", "authorization=y"];
+    let news = is_well(&servemark(&folder, &given));
+    assert!(!news.contains("credentials"), "{news}");
+}
+
+#[test]
 fn a_run_of_the_simulator_is_run_again_with_one() {
     let folder = tempfile::tempdir().unwrap();
     is_well(&servemark(&folder, &RUN));
@@ -155,7 +180,11 @@ fn what_cannot_be_run_again_is_refused() {
     let before = fs::read(folder.path().join("run.jsonl")).unwrap();
     for (args, words) in [
         (&["absent.jsonl"][..], "cannot read the run log absent.jsonl"),
-        (&["run.jsonl", "--run-log", "./run.jsonl"], "--run-log is the log of the run that is run"),
+        (&["run.jsonl", "--run-log", "./run.jsonl"], "choose another name or give --overwrite"),
+        (
+            &["run.jsonl", "--run-log", "./run.jsonl", "--overwrite"],
+            "the run log would be written to ./run.jsonl, which this command reads",
+        ),
         (
             &["run.jsonl", "--base-url", "http://h:1"],
             "--base-url has no effect where the run asked",

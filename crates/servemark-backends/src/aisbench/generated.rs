@@ -10,6 +10,7 @@ use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
 use crate::answer::Answer;
+use crate::count::Count;
 use crate::running_text::RunningText;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
@@ -68,8 +69,9 @@ impl GeneratedDecoder {
     }
 
     fn details(&mut self, details: &Details<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
-        if details.generated_tokens.is_some() {
-            out.usage(Usage::new(None, details.generated_tokens));
+        details.generated_tokens.report("generated_tokens", out);
+        if let Some(tokens) = details.generated_tokens.tokens() {
+            self.answer.usage(Usage::new(None, Some(tokens)), out);
         }
         match &details.finish_reason {
             Some(Text(reason)) => self.answer.finish(0, reason, None, out),
@@ -149,7 +151,8 @@ impl Ids {
 
 #[derive(Debug, Deserialize)]
 struct Details<'a> {
-    generated_tokens: Option<u32>,
+    #[serde(default)]
+    generated_tokens: Count,
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
 }

@@ -13,9 +13,10 @@ use servemark_sse::Event;
 use super::body::{Filling, only};
 use super::{EvalscopeSpec, value_of};
 use crate::answer::{Answer, TokenCounter};
+use crate::count::Count;
 use crate::payload::cannot_say;
 use crate::running_text::RunningText;
-use crate::wire::{Few, Frame, Text, believable, in_stream, parse};
+use crate::wire::{Few, Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// The prompt under `input`, the knobs under `parameters`; what the run adds belongs to them.
@@ -85,10 +86,14 @@ impl DashscopeDecoder {
     fn part(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let part: Part<'_> = parse(json)?;
         let Some(output) = &part.output else { return Err(in_stream(json)) };
-        if let Some(usage) = part.usage().and_then(believable) {
-            out.usage(usage);
+        if let Some(counts) = &part.usage {
+            counts.input_tokens.report("input_tokens", out);
+            counts.output_tokens.report("output_tokens", out);
         }
-        let total = part.usage.as_ref().and_then(|usage| usage.output_tokens);
+        if let Some(usage) = part.usage() {
+            self.answer.usage(usage, out);
+        }
+        let total = part.usage.as_ref().and_then(|usage| usage.output_tokens.tokens());
         for (index, kind, text) in output.pieces() {
             self.piece(index, kind, text, total, out);
         }
@@ -151,14 +156,16 @@ struct Part<'a> {
 impl Part<'_> {
     fn usage(&self) -> Option<Usage> {
         let counts = self.usage.as_ref()?;
-        Some(Usage::new(counts.input_tokens, counts.output_tokens))
+        Some(Usage::new(counts.input_tokens.tokens(), counts.output_tokens.tokens()))
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct Counts {
-    input_tokens: Option<u32>,
-    output_tokens: Option<u32>,
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
 }
 
 /// A text with its end, or choices that have both.

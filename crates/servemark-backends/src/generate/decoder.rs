@@ -96,11 +96,13 @@ impl GenerateDecoder {
         out: &mut dyn Sink,
     ) -> Result<(), RequestError> {
         self.output(index, part, out);
-        if let Some(steps) = part.meta_info.as_ref().and_then(|info| info.spec_verify_ct) {
+        part.report_counts(out);
+        let steps = part.meta_info.as_ref().and_then(|info| info.spec_verify_ct.tokens());
+        if let Some(steps) = steps {
             self.answer.choice(index).verify_steps = Some(steps);
         }
-        if let Some(usage) = self.usage(part).and_then(believable) {
-            out.usage(usage);
+        if let Some(usage) = self.usage(part) {
+            self.answer.usage(usage, out);
         }
         if let Some(name) = part.cached().and_then(Cached::storage_name) {
             out.cache_storage(name);
@@ -132,9 +134,10 @@ impl GenerateDecoder {
     /// The counts so far. The output's are each choice's own, so they are added up.
     fn usage(&self, part: &Part<'_>) -> Option<Usage> {
         let info = part.meta_info.as_ref()?;
-        let output = info.completion_tokens.map(|_| self.total());
+        let output = info.completion_tokens.tokens().map(|_| self.total());
         let details = part.cached().map(Cached::details);
-        let usage = Usage::new(info.prompt_tokens, output).with_cached(info.cached_tokens);
+        let usage = Usage::new(info.prompt_tokens.tokens(), output)
+            .with_cached(info.cached_tokens.tokens());
         Some(usage.with_cached_details(details).with_verify_steps(self.verify_steps()))
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use servemark_core::Sink;
 
+use crate::count::Count;
 use crate::wire::{Cached, Text};
 
 /// A frame of a stream, or a whole document about one choice.
@@ -25,12 +27,16 @@ pub(super) struct Part<'a> {
 /// What the server counted, and why it stopped.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct MetaInfo<'a> {
-    pub(super) prompt_tokens: Option<u32>,
-    pub(super) completion_tokens: Option<u32>,
-    pub(super) cached_tokens: Option<u32>,
+    #[serde(default)]
+    pub(super) prompt_tokens: Count,
+    #[serde(default)]
+    pub(super) completion_tokens: Count,
+    #[serde(default)]
+    pub(super) cached_tokens: Count,
     #[serde(borrow)]
     pub(super) cached_tokens_details: Option<Cached<'a>>,
-    pub(super) spec_verify_ct: Option<u32>,
+    #[serde(default)]
+    pub(super) spec_verify_ct: Count,
     #[serde(borrow)]
     finish_reason: Option<FinishReason<'a>>,
 }
@@ -71,7 +77,19 @@ impl Part<'_> {
 
     /// The tokens of the answer so far.
     pub(super) fn completion_tokens(&self) -> Option<u32> {
-        self.meta_info.as_ref()?.completion_tokens
+        self.meta_info.as_ref()?.completion_tokens.tokens()
+    }
+
+    /// Tells `out` of counts that are no JSON integers.
+    pub(super) fn report_counts(&self, out: &mut dyn Sink) {
+        let Some(info) = &self.meta_info else { return };
+        info.prompt_tokens.report("prompt_tokens", out);
+        info.completion_tokens.report("completion_tokens", out);
+        info.cached_tokens.report("cached_tokens", out);
+        info.spec_verify_ct.report("spec_verify_ct", out);
+        if let Some(cached) = &info.cached_tokens_details {
+            cached.report(out);
+        }
     }
 
     /// Where cached tokens were.
@@ -82,8 +100,9 @@ impl Part<'_> {
     /// Whether nothing in it counts but what grows: text, ids and the count of tokens.
     pub(super) fn is_growing(&self) -> bool {
         let info = self.meta_info.as_ref();
-        let counts_tokens = info
-            .is_some_and(|info| info.completion_tokens.is_some() && info.spec_verify_ct.is_none());
+        let counts_tokens = info.is_some_and(|info| {
+            info.completion_tokens.tokens().is_some() && info.spec_verify_ct.tokens().is_none()
+        });
         let names_storage = self.cached().is_some_and(|cached| cached.storage_name().is_some());
         counts_tokens && !names_storage && self.finish_reason().is_none()
     }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use servemark_core::{DeltaKind, JsonObject, ServerTimes, Usage};
+use servemark_core::{DeltaKind, JsonObject, ServerTimes, Sink, Usage};
 
+use crate::count::Count;
 use crate::wire::{Cached, Few, Text};
 
 /// A frame of a stream, or a whole document.
@@ -45,13 +46,27 @@ impl<'a> Chunk<'a> {
         let details = self.cached().map(Cached::details);
         let total = details.map(|details| details.total());
         let cached = total.or(wire.and_then(WireUsage::cached_tokens));
-        let counts = wire.map(|wire| Usage::new(wire.prompt_tokens, wire.completion_tokens));
+        let counts = wire.map(WireUsage::counts);
         let steps = self.verify_steps();
         if counts.is_none() && cached.is_none() && steps.is_none() {
             return None;
         }
         let usage = counts.unwrap_or_default().with_cached(cached).with_cached_details(details);
         Some(usage.with_verify_steps(steps))
+    }
+
+    /// Tells `out` of counts that are no JSON integers.
+    pub(super) fn report_counts(&self, out: &mut dyn Sink) {
+        if let Some(usage) = &self.usage {
+            usage.report(out);
+        }
+        if let Some(cached) = self.cached() {
+            cached.report(out);
+        }
+        let spec = self.sglext.as_ref().and_then(|sglext| sglext.spec_tokens_details.as_ref());
+        if let Some(details) = spec {
+            details.choices().iter().for_each(|it| it.spec_verify_ct.report("spec_verify_ct", out));
+        }
     }
 
     /// Where cached tokens were, which SGLang adds when it was asked with
@@ -63,13 +78,9 @@ impl<'a> Chunk<'a> {
     /// The steps of speculative decoding, which SGLang adds when it was asked with
     /// `return_spec_tokens_details`.
     fn verify_steps(&self) -> Option<u32> {
-        match self.sglext.as_ref()?.spec_tokens_details.as_ref()? {
-            SpecDetails::One(choice) => choice.spec_verify_ct,
-            SpecDetails::Each(choices) => {
-                let steps = choices.iter().filter_map(|choice| choice.spec_verify_ct);
-                steps.reduce(u32::saturating_add)
-            }
-        }
+        let choices = self.sglext.as_ref()?.spec_tokens_details.as_ref()?.choices();
+        let steps = choices.iter().filter_map(|choice| choice.spec_verify_ct.tokens());
+        steps.reduce(u32::saturating_add)
     }
 
     /// The times that vLLM's server tells of a request. What is under that name elsewhere is passed
@@ -204,20 +215,35 @@ impl ToolCall<'_> {
 
 #[derive(Debug, Deserialize)]
 struct WireUsage {
-    prompt_tokens: Option<u32>,
-    completion_tokens: Option<u32>,
+    #[serde(default)]
+    prompt_tokens: Count,
+    #[serde(default)]
+    completion_tokens: Count,
     prompt_tokens_details: Option<PromptDetails>,
 }
 
 impl WireUsage {
+    fn counts(&self) -> Usage {
+        Usage::new(self.prompt_tokens.tokens(), self.completion_tokens.tokens())
+    }
+
     fn cached_tokens(&self) -> Option<u32> {
-        self.prompt_tokens_details.as_ref()?.cached_tokens
+        self.prompt_tokens_details.as_ref()?.cached_tokens.tokens()
+    }
+
+    fn report(&self, out: &mut dyn Sink) {
+        self.prompt_tokens.report("prompt_tokens", out);
+        self.completion_tokens.report("completion_tokens", out);
+        if let Some(details) = &self.prompt_tokens_details {
+            details.cached_tokens.report("cached_tokens", out);
+        }
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct PromptDetails {
-    cached_tokens: Option<u32>,
+    #[serde(default)]
+    cached_tokens: Count,
 }
 
 #[derive(Debug, Deserialize)]
@@ -237,5 +263,15 @@ enum SpecDetails {
 
 #[derive(Debug, Deserialize)]
 struct SpecOfChoice {
-    spec_verify_ct: Option<u32>,
+    #[serde(default)]
+    spec_verify_ct: Count,
+}
+
+impl SpecDetails {
+    fn choices(&self) -> &[SpecOfChoice] {
+        match self {
+            Self::Each(choices) => choices,
+            Self::One(choice) => std::slice::from_ref(choice),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use servemark_core::{Delta, DeltaKind, ErrorKind, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
+use crate::count::Count;
 use crate::wire::{Frame, Text, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
@@ -35,8 +36,8 @@ impl ResponsesDecoder {
                 self.is_over = true;
                 let whole = kind.trim_start_matches("response.");
                 out.finish_reason(message.incomplete().unwrap_or(whole));
-                if let Some(usage) = message.usage().and_then(believable) {
-                    out.usage(usage);
+                if let Some(usage) = message.usage() {
+                    usage.tell(out);
                 }
             }
             "error" | "response.failed" => return Err(in_stream(json)),
@@ -58,8 +59,8 @@ impl ResponsesDecoder {
         if let Some(reason) = incomplete.or(document.status.as_ref()) {
             out.finish_reason(&reason.0);
         }
-        if let Some(usage) = document.usage.as_ref().map(WireUsage::counts).and_then(believable) {
-            out.usage(usage);
+        if let Some(usage) = &document.usage {
+            usage.tell(out);
         }
         Ok(())
     }
@@ -129,9 +130,8 @@ impl Message<'_> {
         Some(&details.reason.as_ref()?.0)
     }
 
-    fn usage(&self) -> Option<Usage> {
-        let usage = self.response.as_ref()?.usage.as_ref()?;
-        Some(usage.counts())
+    fn usage(&self) -> Option<&WireUsage> {
+        self.response.as_ref()?.usage.as_ref()
     }
 }
 
@@ -150,21 +150,36 @@ struct Incomplete<'a> {
 
 #[derive(Debug, Deserialize)]
 struct WireUsage {
-    input_tokens: Option<u32>,
-    output_tokens: Option<u32>,
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
     input_tokens_details: Option<InputDetails>,
 }
 
 impl WireUsage {
     fn counts(&self) -> Usage {
-        let cached = self.input_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-        Usage::new(self.input_tokens, self.output_tokens).with_cached(cached)
+        let details = self.input_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens.tokens());
+        Usage::new(self.input_tokens.tokens(), self.output_tokens.tokens()).with_cached(cached)
+    }
+
+    fn tell(&self, out: &mut dyn Sink) {
+        self.input_tokens.report("input_tokens", out);
+        self.output_tokens.report("output_tokens", out);
+        if let Some(details) = &self.input_tokens_details {
+            details.cached_tokens.report("cached_tokens", out);
+        }
+        if let Some(usage) = believable(self.counts()) {
+            out.usage(usage);
+        }
     }
 }
 
 #[derive(Debug, Deserialize)]
 struct InputDetails {
-    cached_tokens: Option<u32>,
+    #[serde(default)]
+    cached_tokens: Count,
 }
 
 /// A whole answer.

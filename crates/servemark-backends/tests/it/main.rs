@@ -5,6 +5,7 @@
 mod aisbench;
 mod bodies;
 mod captures;
+mod counts;
 mod decisions;
 mod edge_cases;
 mod items;

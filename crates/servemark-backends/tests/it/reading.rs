@@ -2,7 +2,7 @@
 
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, Decoder, Flow, Route};
 use servemark_backends::{WireBackend, WireDecoder};
-use servemark_core::{Delta, DeltaKind, RequestError, Sample, Sink, Usage};
+use servemark_core::{Delta, DeltaKind, OddCount, RequestError, Sample, Sink, Usage};
 use servemark_sse::{FeedError, Parser};
 
 /// What was found in an answer.
@@ -10,6 +10,7 @@ use servemark_sse::{FeedError, Parser};
 pub(crate) struct Reading {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) usage: Option<Usage>,
+    pub(crate) odd_counts: Vec<String>,
     pub(crate) cache_storage: Option<String>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) outcome: Result<(), RequestError>,
@@ -57,6 +58,7 @@ impl Reading {
         Self {
             pieces: Vec::new(),
             usage: None,
+            odd_counts: Vec::new(),
             cache_storage: None,
             finish_reason: None,
             outcome: Ok(()),
@@ -94,6 +96,10 @@ impl Sink for Reading {
 
     fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
+    }
+
+    fn odd_count(&mut self, count: OddCount) {
+        self.odd_counts.push(count.to_string());
     }
 
     fn finish_reason(&mut self, reason: &str) {

@@ -9,7 +9,7 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 
 pub(super) use self::own::OwnArgs;
 use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
 use crate::python;
 
 /// Run a performance task of AISBench: its command line and its config files, and more
@@ -113,6 +113,8 @@ pub(super) struct AisbenchArgs {
     pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

@@ -8,6 +8,7 @@ use servemark_backends::{
     AisbenchClass, AisbenchSpec as WireSpec, BackendName, BackendSpec, CommonSpec,
 };
 use servemark_client::{BaseUrl, Credentials};
+use servemark_core::IfTaken;
 use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
 use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
@@ -139,6 +140,7 @@ impl Whole<'_> {
             credentials: self.credentials(model)?,
             hub: environment.hub(),
             cache: environment.cache(),
+            grace: self.args.run.stopping.grace,
             progress: true,
             plan_only: self.args.run.asking.plan_only || self.args.dry_run,
             warnings,
@@ -174,6 +176,9 @@ impl Whole<'_> {
         plan.scoring.aisbench.batch_size =
             model.use_timestamp.then(|| model.batch_size.get() as usize);
         plan.output.run_log = self.run_log(model, &group.name())?;
+        if plan.output.run_log.is_some() {
+            plan.output.run_log_if_taken = self.if_taken();
+        }
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
         plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
@@ -232,6 +237,7 @@ impl Whole<'_> {
 
     fn server(&self, model: &Model) -> Result<ServerSpec, CliError> {
         if let Some(simulator) = self.args.simulator.spec(model.name.as_deref()) {
+            self.args.trust.refuse()?;
             return Ok(ServerSpec::Simulated(simulator));
         }
         let bad = |error: servemark_client::ClientError| {
@@ -246,7 +252,8 @@ impl Whole<'_> {
             }
             None => BaseUrl::at_host(&model.host, model.port).map_err(bad)?,
         };
-        Ok(ServerSpec::At(self.args.connection.target(base_url)?))
+        let target = self.args.connection.target(base_url)?;
+        Ok(ServerSpec::At(self.args.trust.applied_to(target)?))
     }
 
     /// Routes that name no model need not be asked for one.
@@ -268,6 +275,16 @@ impl Whole<'_> {
         let usual =
             || self.folder.join("performances").join(model.abbr.replace('/', "_")).join(name);
         Ok(given.map(|path| if is_named { path } else { usual() }))
+    }
+
+    /// A log of a run that is looked at again is scored where it holds a measurement, so what is
+    /// replaced holds none.
+    fn if_taken(&self) -> IfTaken {
+        match (&self.args.run.run_log, &self.args.reuse) {
+            (Some(_), _) => self.args.run.if_taken(),
+            (None, Some(_)) => IfTaken::Replace,
+            (None, None) => IfTaken::Refuse,
+        }
     }
 
     fn credentials(&self, model: &Model) -> Result<Credentials, CliError> {

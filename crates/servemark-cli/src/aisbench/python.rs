@@ -13,6 +13,7 @@
 //! * `with read_base():` and `from .a import b` under it, which include another file.
 
 mod expression;
+mod limits;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ mod words;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
+use self::limits::{Limits, MOST_BYTES, MOST_INCLUDES};
 use self::reader::Reader;
 pub(super) use self::value::{Dict, Fault, Located, Place, Value, put};
 use super::catalog;
@@ -31,21 +33,29 @@ use crate::environment::Environment;
 /// Where files come from that are read, and that include one another.
 pub(super) struct Library<'a> {
     pub(super) environment: &'a Environment,
+    limits: Limits,
 }
 
-impl Library<'_> {
+impl<'a> Library<'a> {
+    /// The files of an environment, of which nothing is read yet.
+    pub(super) fn new(environment: &'a Environment) -> Self {
+        Self { environment, limits: Limits::default() }
+    }
+
     /// What the names of a file stand for.
     pub(super) fn file(&self, path: &str) -> Result<Dict, Fault> {
         let file: Rc<str> = path.into();
         let place = Place { file: Rc::clone(&file), line: 0 };
         let text = self.environment.read(path);
         let text = text.map_err(|error| place.fault(format!("cannot be read: {error}")))?;
+        refuse_large(&text, &place)?;
         Reader::read(&text, self, vec![file])
     }
 
     /// What the names of a text stand for that comes with the program.
     pub(super) fn built_in(&self, name: &str, text: &str) -> Result<Dict, Fault> {
-        Reader::read(text, self, vec![name.into()])
+        // What comes with the program does not count towards the limits of the user's files.
+        Reader::read(text, &Library::new(self.environment), vec![name.into()])
     }
 
     /// What the names of an included module stand for: a file's beside the one that includes it, or
@@ -59,8 +69,15 @@ impl Library<'_> {
         if trail.contains(&file) {
             return Err(place.fault(format!("{file} includes itself")));
         }
+        if trail.len() > MOST_INCLUDES {
+            let why = format!("files include one another more than {MOST_INCLUDES} deep here");
+            return Err(place.fault(why));
+        }
         match self.environment.read(&file) {
-            Ok(text) => Reader::read(&text, self, [trail, &[file]].concat()),
+            Ok(text) => {
+                refuse_large(&text, &Place { file: Rc::clone(&file), line: 0 })?;
+                Reader::read(&text, self, [trail, &[file]].concat())
+            }
             Err(_) if !module.starts_with('.') => {
                 let name = module.rsplit('.').next().unwrap_or_default();
                 let found = catalog::module(name, self)?;
@@ -69,6 +86,15 @@ impl Library<'_> {
             Err(error) => Err(place.fault(format!("{file} cannot be read: {error}"))),
         }
     }
+}
+
+/// Refuses a config file that is larger than any config is.
+pub(super) fn refuse_large(text: &str, file: &Place) -> Result<(), Fault> {
+    if text.len() > MOST_BYTES {
+        let why = format!("the config has more than {MOST_BYTES} bytes, which is the limit");
+        return Err(file.fault(why));
+    }
+    Ok(())
 }
 
 /// The peer's summary of accuracy, whose groups are code. Shipped configs of measurements include it,

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::catalog::{self, Kind};
-use super::python::{Dict, Fault, Library, Located, Place, Value, put};
+use super::python::{Dict, Fault, Library, Located, Place, Value, put, refuse_large};
 use super::section::{items, text};
 
 /// What the top-level keys of a file stand for.
@@ -18,6 +18,7 @@ pub(super) fn read(path: &str, library: &Library<'_>) -> Result<Dict, Fault> {
     let whole = Place { file: Rc::clone(&file), line: 0 };
     let text = library.environment.read(path);
     let text = text.map_err(|error| whole.fault(format!("cannot be read: {error}")))?;
+    refuse_large(&text, &whole)?;
     let reader = Reader { text: &text, file };
     let table = DeTable::parse(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
-use yaml_rust2::{Yaml, YamlLoader};
+use yaml_rust2::Yaml;
 
+use super::yaml;
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -36,9 +37,7 @@ fn read(path: &str, environment: &Environment) -> Result<Yaml, CliError> {
     }
     let bad = |why: String| CliError::setting(CONFIG, format!("{path} {why}"));
     let text = environment.read(path).map_err(|error| bad(format!("cannot be read: {error}")))?;
-    let documents = YamlLoader::load_from_str(&text);
-    let documents = documents.map_err(|error| bad(format!("is not YAML: {error}")))?;
-    match documents.into_iter().next() {
+    match yaml::load(&text).map_err(bad)? {
         Some(map @ Yaml::Hash(_)) => Ok(map),
         _ => Err(bad("holds no map of flags to values".to_owned())),
     }

@@ -16,11 +16,13 @@ pub(crate) struct Scope<F> {
 pub(crate) enum Owner {
     /// A flag of ours, or one that contradicts a flag of ours: a mistake, which is refused.
     Ours,
+    /// The flag asks for what happens without it: a warning says so, and the run goes on.
+    Harmless,
     /// The peer accepts it and does nothing with it: the user hears of it.
     Peer,
 }
 
-/// Refuses our own flags without effect, and warns of the peer's.
+/// Refuses our own flags without effect, and warns of harmless ones and of the peer's.
 pub(crate) fn check_scopes<F>(
     scopes: &[Scope<F>],
     given: &Given,
@@ -32,7 +34,7 @@ pub(crate) fn check_scopes<F>(
             let refusal = CliError::NoEffect { flag, when };
             match owner {
                 Owner::Ours => return Err(refusal),
-                Owner::Peer => warnings.push(refusal.to_string()),
+                Owner::Harmless | Owner::Peer => warnings.push(refusal.to_string()),
             }
         }
     }

@@ -26,7 +26,9 @@ pub(super) use self::sampling::SamplingArgs;
 pub(super) use self::sla::SlaArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
-use crate::own::{AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, ThreadArgs};
+use crate::own::{
+    AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+};
 
 /// Benchmark a running server: evalscope perf's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -61,11 +63,15 @@ pub(super) struct EvalscopeArgs {
     #[command(flatten)]
     pub(super) judging: JudgingArgs,
     #[command(flatten)]
+    pub(super) stopping: StoppingArgs,
+    #[command(flatten)]
     pub(super) asking: AskingArgs,
     #[command(flatten)]
     pub(super) threads: ThreadArgs,
     #[command(flatten)]
     pub(super) protocol: ProtocolArgs,
+    #[command(flatten)]
+    pub(super) trust: TrustArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

@@ -17,9 +17,11 @@ use crate::own::ModelNames;
 /// The server, or the simulator.
 pub(super) fn server(args: &EvalscopeArgs, settled: &Settled) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = simulator(args) {
+        args.trust.refuse()?;
         return Ok(ServerSpec::Simulated(simulator));
     }
-    let mut target: TargetSpec = args.protocol.target(settled.address.server()?);
+    let target: TargetSpec = args.protocol.target(settled.address.server()?);
+    let mut target = args.trust.applied_to(target)?;
     target.timeouts = timeouts(&args.target)?;
     Ok(ServerSpec::At(target))
 }

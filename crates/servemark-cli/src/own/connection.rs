@@ -33,20 +33,77 @@ pub(crate) struct ProtocolArgs {
     /// Speak HTTP/2: over TLS by negotiation, without TLS by prior knowledge
     #[arg(long)]
     http2: bool,
+    #[command(flatten)]
+    reuse: ReuseArgs,
     /// Ask the kernel when each request left, and report how long after it was written that was: on
     /// Linux, over HTTP/1.1 without TLS
     #[arg(long)]
     send_stamps: bool,
-    /// A PEM file of authorities to trust beside the machine's own
+    /// A PEM file of authorities to trust beside the machine's own, or the server's own certificate
     #[arg(long, value_name = "PATH")]
     ca_file: Option<String>,
+    /// How many bytes of memory one answer may hold while it is read; a larger one is a failed
+    /// request; by default 67108864
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    max_answer_bytes: Option<usize>,
+    /// How many bytes all answers in flight may hold together; by default a quarter of the memory,
+    /// and at least 536870912
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    max_answers_bytes: Option<usize>,
 }
 
-/// The flags of both.
+/// How connections are reused.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+struct ReuseArgs {
+    /// Open a connection for each request and say so to the server (connection: close); more than some
+    /// 470 requests a second to one address then run out of local ports
+    #[arg(long)]
+    no_keep_alive: bool,
+    /// Count a request as failed that the server did not process (a reused connection that it had
+    /// closed, a 408 on an idle one, a refused HTTP/2 stream), where it is otherwise sent once more
+    #[arg(long)]
+    no_resend: bool,
+}
+
+/// Whether the server's certificate is checked; one peer has the flag itself.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: connections")]
+pub(crate) struct TrustArgs {
+    /// Do not check the server's TLS certificate: whoever answers gets the API key
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl TrustArgs {
+    /// The target with its certificate checked or not.
+    pub(crate) fn applied_to(&self, mut target: TargetSpec) -> Result<TargetSpec, CliError> {
+        if self.insecure && !target.base_url.is_https() {
+            return Err(no_effect("without an https:// address"));
+        }
+        target.trusts_anybody = self.insecure;
+        Ok(target)
+    }
+
+    /// Refuses the flag where the simulator is asked.
+    pub(crate) fn refuse(&self) -> Result<(), CliError> {
+        if self.insecure { Err(no_effect("with --simulate")) } else { Ok(()) }
+    }
+}
+
+fn no_effect(when: &'static str) -> CliError {
+    CliError::NoEffect { flag: "--insecure", when }
+}
+
+/// The flags of [`ConnectionArgs`] and [`ProtocolArgs`].
 pub(crate) const CONNECTION: &[&str] = &[
     "--http2",
+    "--no-keep-alive",
+    "--no-resend",
     "--send-stamps",
     "--ca-file",
+    "--max-answer-bytes",
+    "--max-answers-bytes",
     "--connect-timeout",
     "--first-byte-timeout",
     "--idle-timeout",
@@ -82,8 +139,22 @@ impl ProtocolArgs {
     pub(crate) fn target(&self, base_url: BaseUrl) -> TargetSpec {
         let mut target = TargetSpec::new(base_url);
         target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
+        target.reuse.keep_alive = !self.reuse.no_keep_alive;
+        target.reuse.resend = !self.reuse.no_resend;
         target.send_stamps = self.send_stamps;
         target.ca_file = self.ca_file.as_ref().map(Into::into);
+        if let Some(each) = self.max_answer_bytes {
+            target.answers.each = each;
+        }
+        target.answers.together = self.max_answers_bytes;
         target
+    }
+}
+
+/// Reads a number of bytes that something can be held in.
+fn byte_count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err(format!("expected a number of bytes above 0, got {}", python::repr(text))),
     }
 }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
+use servemark_core::IfTaken;
 use servemark_metrics::{ConcurrencyRatio, Verdict};
-use servemark_plan::{Layout, ScoringSpec};
+use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::environment::LocalTime;
 use crate::error::CliError;
+use crate::own::StoppingArgs;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -22,9 +24,14 @@ pub(crate) struct RunArgs {
     /// Keep the run in memory only
     #[arg(long)]
     pub(crate) no_run_log: bool,
+    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// The file to which a line about that part is appended
     #[arg(long, value_name = "PATH")]
     pub(crate) steady_state_output_file: Option<String>,
+    #[command(flatten)]
+    pub(crate) stopping: StoppingArgs,
     #[command(flatten)]
     pub(crate) asking: AskingArgs,
 }
@@ -37,8 +44,9 @@ pub(crate) struct JudgingArgs {
     /// evalscope; by default the one of the command line's dialect and native
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
     pub(crate) layout: Vec<Layout>,
-    /// The largest share of failed requests, 0 to 1, with which the exit code is still 0; by
-    /// default anything below 1
+    /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
+    /// 0.01 in commands of our own (bench-embedding, bench-offline, rerun) and anything below 1 in a
+    /// peer's
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(crate) tolerate_failures: Option<f64>,
     /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
@@ -77,10 +85,7 @@ impl JudgingArgs {
         scoring.steady_state =
             ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
         if let Some(share) = self.tolerate_failures {
-            if !(0.0..=1.0).contains(&share) {
-                let why = format!("must lie in 0 to 1, not {share}");
-                return Err(CliError::setting("--tolerate-failures", why));
-            }
+            check_share(share).map_err(|why| CliError::setting("--tolerate-failures", why))?;
             scoring.tolerated_failures = share;
         }
         Ok(scoring)
@@ -94,6 +99,9 @@ impl RunArgs {
         backend: &str,
         now: LocalTime,
     ) -> Result<Option<PathBuf>, CliError> {
+        if self.overwrite && self.run_log.is_none() {
+            return Err(CliError::NoEffect { flag: "--overwrite", when: "without --run-log" });
+        }
         match (&self.run_log, self.no_run_log) {
             (Some(_), true) => {
                 let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
@@ -104,12 +112,54 @@ impl RunArgs {
             (None, false) => Ok(Some(usual_run_log(backend, now))),
         }
     }
+
+    /// What happens where that file exists.
+    pub(crate) fn if_taken(&self) -> IfTaken {
+        if_taken(self.run_log.is_some(), self.overwrite)
+    }
+
+    /// Puts both into a plan's output.
+    pub(crate) fn keep_log(
+        &self,
+        backend: &str,
+        now: LocalTime,
+        output: &mut OutputSpec,
+    ) -> Result<(), CliError> {
+        output.run_log = self.run_log(backend, now)?;
+        output.run_log_if_taken =
+            if output.run_log.is_some() { self.if_taken() } else { IfTaken::Refuse };
+        Ok(())
+    }
+}
+
+/// What happens where the file of a run log exists: a name that nobody gave is made another.
+pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
+    match (is_named, overwrites) {
+        (false, _) => IfTaken::Number,
+        (true, false) => IfTaken::Refuse,
+        (true, true) => IfTaken::Replace,
+    }
 }
 
 /// Where the run log goes if nobody says.
 pub(crate) fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
     let [date, time] = now.digits();
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
+}
+
+/// The largest share of failed requests with which a command of our own still ends well, if none is
+/// asked for. In a peer's dialect the peer decides.
+pub(crate) const OWN_TOLERANCE: f64 = 0.01;
+
+/// Reads a share.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = python::float(text)?;
+    check_share(share).map(|()| share)
+}
+
+fn check_share(share: f64) -> Result<(), String> {
+    let lies_within = (0.0..=1.0).contains(&share);
+    lies_within.then_some(()).ok_or_else(|| format!("must lie in 0 to 1, not {share}"))
 }
 
 /// Reads the name of a verdict that a run can be spared.

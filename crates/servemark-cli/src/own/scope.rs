@@ -34,6 +34,12 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Ours,
     },
     Scope {
+        flags: &["--no-keep-alive"],
+        in_use: |given| !given.is("--http2"),
+        when: "with --http2, whose requests share a connection",
+        owner: Owner::Ours,
+    },
+    Scope {
         flags: &["--send-stamps"],
         in_use: |given| !given.is("--http2"),
         when: "with --http2, whose requests share a connection",

@@ -19,7 +19,7 @@ pub(crate) struct SimulatorArgs {
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
     /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
-    /// stall@5:2s, reset/100; may be given several times
+    /// stall@5:2s, reset/100, close-after:0.1ms; may be given several times
     #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
     simulate_fault: Vec<Fault>,
 }

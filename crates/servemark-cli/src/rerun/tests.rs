@@ -45,7 +45,9 @@ fn what_is_sent_and_when_is_the_plans() {
     let mut new = again("old.runlog.jsonl", &header).unwrap().plan;
     assert_eq!(new.output.run_log.as_deref(), Some(Path::new(USUAL)));
     assert_eq!(new.output.result_file, None);
+    assert!((new.scoring.tolerated_failures - 0.01).abs() < f64::EPSILON);
     new.output = old.output.clone();
+    new.scoring = old.scoring.clone();
     assert_eq!(new, old);
 }
 
@@ -139,3 +141,28 @@ fn what_an_engine_prints_is_kept_beside_the_new_run_log() {
 }
 
 const USUAL: &str = "servemark_vllm_00000000_000000.runlog.jsonl";
+
+#[test]
+fn a_share_of_failures_that_the_run_named_is_kept_unless_another_is_named() {
+    let tolerance = |line, header| again(line, &header).unwrap().plan.scoring.tolerated_failures;
+    let named = format!("{OLD} --tolerate-failures 0.5");
+    let check = |found: f64, expected: f64| assert!((found - expected).abs() < f64::EPSILON);
+    check(tolerance("old", header(OLD)), 0.01);
+    check(tolerance("old", header(&named)), 0.5);
+    check(tolerance("old --tolerate-failures 0.2", header(&named)), 0.2);
+    let error = read("old --tolerate-failures 2").unwrap_err().to_string();
+    assert!(error.contains("must lie in 0 to 1, not 2"), "{error}");
+}
+
+#[test]
+fn credentials_that_are_missing_are_named() {
+    let mut header = header(OLD);
+    header.credentials = ["authorization", "x-team", "x-tenant"].map(str::to_owned).into();
+    let warnings = |line| again(line, &header).unwrap().warnings;
+    let [of_headers] = &warnings("old --header X-Tenant=blue")[..] else { panic!() };
+    assert!(of_headers.contains("names only: x-team; give --header NAME=VALUE"), "{of_headers}");
+    assert!(warnings("old --header x-tenant=blue X-Team=red").is_empty());
+    let keyless = parse("servemark rerun", ["old".into()].into_iter(), &Environment::default());
+    let [of_key] = &keyless.unwrap().parsed(&header).unwrap().warnings[..] else { panic!() };
+    assert!(of_key.contains("authorization, x-team, x-tenant; set OPENAI_API_KEY"), "{of_key}");
+}

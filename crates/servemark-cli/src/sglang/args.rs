@@ -28,7 +28,7 @@ pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
 use crate::sweep;
 
 /// Benchmark a running server: SGLang's command line, and more
@@ -72,6 +72,8 @@ pub(super) struct SglangArgs {
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]
+    pub(super) trust: TrustArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -101,4 +103,4 @@ Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), S
 SGLANG_TORCH_PROFILER_DIR.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \
-requests failed, 130 interrupted.";
+requests failed, 6 an objective undecided, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";

@@ -15,6 +15,7 @@ use crate::Parsed;
 use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::own::OWN_TOLERANCE;
 use crate::python;
 use crate::sweep::SEARCH_NOTES;
 
@@ -123,6 +124,9 @@ impl SweepArgs {
         }
         if open("--layout") {
             args.run.judging.layout = vec![Layout::Embedding];
+        }
+        if open("--tolerate-failures") {
+            args.run.judging.tolerate_failures = Some(OWN_TOLERANCE);
         }
         if open("--request-rate") {
             args.load.request_rate = f64::INFINITY;

@@ -28,6 +28,7 @@ use crate::Parsed;
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::own::OWN_TOLERANCE;
 use crate::vllm::{Offline, Told};
 
 /// Reads a command line, without the program's name. `python` is the interpreter that it named.
@@ -144,7 +145,11 @@ impl OfflineArgs {
     ) -> Result<(), CliError> {
         let plan = &mut run.plan;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
-        plan.output.run_log = self.run.run_log("engine", environment.now())?;
+        // Without the peer's interpreter it is our own command.
+        if python.is_none() && !given.is("--tolerate-failures") {
+            plan.scoring.tolerated_failures = OWN_TOLERANCE;
+        }
+        self.run.keep_log("engine", environment.now(), &mut plan.output)?;
         plan.output.result_file =
             (!self.result_filename.is_empty()).then(|| self.result_filename.clone().into());
         plan.output.steady_state_file = self.run.steady_state_output_file.as_ref().map(Into::into);
@@ -154,6 +159,7 @@ impl OfflineArgs {
         plan.control.settle = Duration::ZERO;
         plan.server = ServerSpec::Engine(self.engine(plan, given, python)?);
         plan.echo = JsonObject::new();
+        run.grace = self.run.stopping.grace;
         run.plan_only = self.run.asking.plan_only;
         run.warnings.clear();
         run.warnings.extend(candle::remark(&self.target));

@@ -122,6 +122,7 @@ fn understand(
         credentials: keyed(environment)?,
         hub: environment.hub(),
         cache: environment.cache(),
+        grace: args.run.stopping.grace,
         progress: false,
         plan_only: args.run.asking.plan_only,
         warnings,
@@ -148,9 +149,10 @@ fn server(
     python: Option<&str>,
 ) -> Result<(ServerSpec, Option<Launch>), CliError> {
     if let Some(spec) = args.simulator.spec(None) {
+        args.trust.refuse()?;
         return Ok((ServerSpec::Simulated(spec), None));
     }
-    let at = |url: BaseUrl| args.connection.target(url).map(ServerSpec::At);
+    let at = |url: BaseUrl| args.trust.applied_to(args.connection.target(url)?).map(ServerSpec::At);
     if !args.base_url.is_empty() {
         return Ok((at(args.base_url.parse().map_err(refused("--base-url"))?)?, None));
     }

@@ -32,7 +32,7 @@ pub(super) fn output(
     environment: &Environment,
 ) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();
-    output.run_log = args.run.run_log(backend.as_str(), environment.now())?;
+    args.run.keep_log(backend.as_str(), environment.now(), &mut output)?;
     output.result_file = Some(match &args.output.output_file {
         Some(path) => path.into(),
         None => result_file(args, environment.now())?,

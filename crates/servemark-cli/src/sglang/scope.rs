@@ -35,6 +35,10 @@ impl Scene<'_> {
         self.backend.route() == Route::Chat
     }
 
+    fn is_ollama(&self) -> bool {
+        matches!(self.backend.route(), Route::OllamaChat | Route::OllamaGenerate)
+    }
+
     fn is_completions(&self) -> bool {
         self.backend.route() == Route::Completions
     }
@@ -119,10 +123,16 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--disable-ignore-eos"],
+        in_use: |scene| !scene.is_ollama(),
+        when: "with --backend ollama and ollama-chat, whose server always heeds the end of a text",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--include-usage"],
         in_use: |scene| !scene.given.is("--disable-stream"),
         when: "with --disable-stream, whose answers always count tokens",
-        owner: Owner::Ours,
+        owner: Owner::Harmless,
     },
     Scope {
         flags: &["--echo-reasoning"],
@@ -248,8 +258,8 @@ const SCOPES: &[Scope<InUse>] = &[
     },
     Scope {
         flags: &["--temperature", "--top-p"],
-        in_use: |scene| scene.is_generate(),
-        when: "beyond /generate; use --extra-request-body on this route",
+        in_use: |scene| scene.is_generate() || scene.is_ollama(),
+        when: "beyond /generate and Ollama's routes; use --extra-request-body on this route",
         owner: Owner::Peer,
     },
     Scope {
@@ -283,8 +293,11 @@ const SCOPES: &[Scope<InUse>] = &[
     },
     Scope {
         flags: &["--lora-name"],
-        in_use: |scene| !matches!(scene.backend.route(), Route::Trt | Route::Truss | Route::Rerank),
-        when: "on the routes of trt, truss and rerankers",
+        in_use: |scene| {
+            let route = scene.backend.route();
+            !scene.is_ollama() && !matches!(route, Route::Trt | Route::Truss | Route::Rerank)
+        },
+        when: "on the routes of trt, truss, ollama and rerankers",
         owner: Owner::Peer,
     },
     Scope {

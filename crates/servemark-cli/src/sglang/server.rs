@@ -14,10 +14,11 @@ use crate::own::ModelNames;
 /// The server, or the simulator.
 pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = args.simulator.spec(args.target.model.as_deref()) {
+        args.trust.refuse()?;
         return Ok(ServerSpec::Simulated(simulator));
     }
     let base_url = base_url(&args.target, backend)?;
-    Ok(ServerSpec::At(args.connection.target(base_url)?))
+    Ok(ServerSpec::At(args.trust.applied_to(args.connection.target(base_url)?)?))
 }
 
 /// The model's names and its tokenizer.

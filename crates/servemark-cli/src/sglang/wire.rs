@@ -31,6 +31,10 @@ pub(super) fn wire(
             embeddings.encoding_format = args.embedding.encoding_format;
             embeddings.dimensions = some_at_least("--dimensions", 1, args.embedding.dimensions)?;
         }
+        BackendSpec::Ollama(ollama) => {
+            ollama.temperature = finite("--temperature", args.request.temperature)?;
+            ollama.top_p = finite("--top-p", args.request.top_p)?;
+        }
         _ => {}
     }
     Ok(spec)

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::{Arg, Command, CommandFactory, Parser};
 use serde_json::{Value, json};
 use servemark_backends::BackendSpec;
-use servemark_core::JsonObject;
+use servemark_core::{IfTaken, JsonObject};
 use servemark_plan::Layout;
 
 pub(crate) use self::latency::parse as latency;
@@ -216,6 +216,7 @@ fn plan(
 /// The same without files: what is sent before the measurement is not told of.
 fn unlogged(mut parsed: Parsed) -> Parsed {
     parsed.plan.output.run_log = None;
+    parsed.plan.output.run_log_if_taken = IfTaken::default();
     parsed.plan.output.steady_state_file = None;
     parsed
 }

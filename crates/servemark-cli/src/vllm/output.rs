@@ -55,7 +55,7 @@ pub(super) fn output(
     environment: &Environment,
 ) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();
-    output.run_log = args.run.run_log(&args.target.backend, environment.now())?;
+    args.run.keep_log(&args.target.backend, environment.now(), &mut output)?;
     output.steady_state_file = args.run.steady_state_output_file.as_ref().map(Into::into);
     output.vllm = files::files(args, given, environment)?;
     Ok(output)

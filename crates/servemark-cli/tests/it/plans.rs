@@ -117,6 +117,7 @@ fn no_flag_at_all() {
       },
       "output": {
         "run_log": "servemark_sglang_20260704_090500.runlog.jsonl",
+        "run_log_if_taken": "number",
         "result_file": "sglang_0704_1000_sharegpt.jsonl",
         "details": false,
         "steady_state_file": null
@@ -371,6 +372,7 @@ fn where_results_go() {
     .output.run_log = "run.jsonl"
     .output.result_file = "out.jsonl"
     .output.details = true
+    .output.run_log_if_taken is gone
     .echo.tag = "night"
     .echo.max_concurrency = 0
     "#);
@@ -518,6 +520,15 @@ fn how_many_threads_send() {
 #[test]
 fn the_kernel_is_asked_when_requests_left() {
     assert_eq!(differences("--send-stamps"), ".server.at.send_stamps = true");
+}
+
+#[test]
+fn how_connections_are_reused_and_certificates_checked() {
+    let reuse = |line: &str| differences(line).replace(".server.at.reuse = ", "");
+    assert_eq!(reuse("--no-keep-alive"), r#"{"keep_alive":false,"resend":true}"#);
+    assert_eq!(reuse("--no-resend"), r#"{"keep_alive":true,"resend":false}"#);
+    let insecure = differences("--base-url https://h --insecure");
+    assert!(insecure.contains(".server.at.trusts_anybody = true"), "{insecure}");
 }
 
 #[test]

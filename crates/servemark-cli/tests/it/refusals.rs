@@ -181,10 +181,21 @@ fn flags_of_ours_without_effect() {
         "--base-url HTTPS://h --send-stamps",
         "--send-stamps has no effect over TLS, where nobody knows which bytes are a request's",
     );
+    refuses(
+        "--http2 --no-keep-alive",
+        "--no-keep-alive has no effect with --http2, whose requests share a connection",
+    );
+    refuses("--simulate --no-resend", "--no-resend has no effect with --simulate");
+    refuses("--insecure", "--insecure has no effect without an https:// address");
+    refuses("--simulate --insecure", "--insecure has no effect with --simulate");
     refuses("--simulate-fault reset", "--simulate-fault has no effect without --simulate");
     refuses(
         "--include-usage",
         "--include-usage has no effect on /generate, which always counts tokens",
+    );
+    warns(
+        "--backend vllm --include-usage --disable-stream",
+        &["--include-usage has no effect with --disable-stream, whose answers always count tokens"],
     );
     refuses(
         "--echo-reasoning",
@@ -207,7 +218,8 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--backend vllm --temperature 0.5 --top-logprobs-num 2",
         &[
-            "--temperature has no effect beyond /generate; use --extra-request-body on this route",
+            "--temperature has no effect beyond /generate and Ollama's routes; use \
+             --extra-request-body on this route",
             "--top-logprobs-num has no effect beyond /generate, and /v1/completions with \
              --return-logprob",
         ],

@@ -1,9 +1,17 @@
 //! What becomes of each sort of answer.
 
-use servemark_core::{ErrorKind, RequestRecord, Sample};
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+use servemark_client::{Credentials, HttpTransport, Target};
+use servemark_core::{ErrorKind, MonotonicClock, RequestRecord, Sample};
 
 use crate::support::{
-    LAST_CHUNK, RawServer, STREAM, ask, ask_for, chunk, document, error, stream, transport,
+    Echo, LAST_CHUNK, RawServer, STREAM, ask, ask_for, chunk, document, error, over, stream,
+    transport,
 };
 
 async fn answer(bytes: impl Into<Vec<u8>>) -> RequestRecord {
@@ -27,6 +35,88 @@ async fn a_stream() {
 async fn a_document() {
     let record = answer(document("200 OK", "application/json; charset=utf-8", "[1, 2]")).await;
     assert_eq!((record.is_success(), record.text.as_str()), (true, "[1, 2]"));
+}
+
+/// A server that sends each line when the one before it was read.
+async fn lines_one_by_one(content_type: &'static str) -> RequestRecord {
+    let echo = Echo::default();
+    let seen = Arc::clone(&echo.seen);
+    let server = RawServer::start(move |mut peer| {
+        let seen = Arc::clone(&seen);
+        async move {
+            peer.request().await;
+            peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {content_type}\r\n\r\n")).await;
+            for line in ["{\"a\":1}\n", "{\"b\"", ":2}\r\n{\"c\":3}\n", "{\"d\":4}"] {
+                peer.send(line).await;
+                if line.contains('\n') {
+                    seen.notified().await;
+                }
+            }
+        }
+    })
+    .await;
+    ask(&over(&server.spec(), echo)).await
+}
+
+#[tokio::test]
+async fn lines_are_stamped_per_read_as_events_are() {
+    for content_type in [
+        "application/x-ndjson",
+        "application/jsonl",
+        "Application/JSON-Lines; charset=utf-8",
+        "application/x-ndjson; charset=utf-8",
+    ] {
+        let record = lines_one_by_one(content_type).await;
+        assert!(record.is_success() && !record.is_document, "{content_type}: {record:?}");
+        assert_eq!(record.text, r#"{"a":1}{"b":2}{"c":3}{"d":4}"#, "{content_type}");
+        let at: Vec<_> = record.deltas.rows().map(|row| row.at).collect();
+        assert!(at[0] < at[1] && at[1] == at[2] && at[2] <= at[3], "{content_type}: {at:?}");
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_announced_as_lines_are_events() {
+    let body = "data: a\n\ndata: b\n\ndata: [DONE]\n\n";
+    let record = answer(document("200 OK", "application/x-ndjson", body)).await;
+    assert_eq!((record.is_success(), record.deltas.len()), (true, 2));
+    assert_eq!((record.text.as_str(), record.is_document), ("ab", false));
+}
+
+#[tokio::test]
+async fn a_stream_of_lines_that_ends_within_one() {
+    let record = answer(document("200 OK", "application/x-ndjson", "{}\n?")).await;
+    failed(&record, ErrorKind::Truncated, "the stream ended in the middle of a line");
+    assert_eq!(record.text, "{}");
+}
+
+/// The dialect of lines with a server's content type.
+async fn ollama(content_type: &str, body: &str) -> RequestRecord {
+    let server = RawServer::answering_once(document("200 OK", content_type, body)).await;
+    let spec = BackendSpec::new(BackendName::OllamaChat, CommonSpec::new("m"));
+    ask(&over(&server.spec(), spec.build())).await
+}
+
+#[tokio::test]
+async fn a_dialect_of_lines_is_read_under_any_content_type() {
+    let lines = [
+        r#"{"message":{"content":"a"},"done":false}"#,
+        r#"{"message":{"content":"b"},"done":false}"#,
+        r#"{"message":{"content":""},"done":true,"done_reason":"stop","eval_count":2}"#,
+    ];
+    let events = format!("data: {}\n\n", lines.join("\n\ndata: "));
+    for (content_type, body) in [
+        ("application/x-ndjson", lines.join("\n")),
+        ("application/json", lines.join("\n")),
+        ("text/plain", lines.join("\n")),
+        ("text/event-stream", events.clone()),
+        ("application/x-ndjson", events.clone()),
+        ("text/plain", events),
+    ] {
+        let record = ollama(content_type, &body).await;
+        assert!(record.is_success() && !record.is_document, "{content_type}: {record:?}");
+        assert_eq!((record.text.as_str(), record.deltas.len()), ("ab", 2), "{content_type}");
+        assert_eq!(record.usage.and_then(|usage| usage.completion_tokens), Some(2));
+    }
 }
 
 #[tokio::test]
@@ -112,10 +202,118 @@ async fn framing_that_is_not_http() {
 }
 
 #[tokio::test]
-async fn a_compressed_answer() {
-    let head = STREAM.replace("\r\n\r\n", "\r\ncontent-encoding: gzip\r\n\r\n");
-    let record = answer(head + LAST_CHUNK).await;
-    failed(&record, ErrorKind::Decode, "the server compressed its answer, which nobody asked for");
+async fn a_compressed_answer_that_was_not_asked_for_names_the_cure() {
+    let coded = |coding: &str| {
+        STREAM.replace("\r\n\r\n", &format!("\r\ncontent-encoding: {coding}\r\n\r\n"))
+    };
+    let record = answer(coded("gzip") + LAST_CHUNK).await;
+    failed(
+        &record,
+        ErrorKind::Decode,
+        "the server compressed its answer (content-encoding: gzip), which it was not asked to; \
+         give --header Accept-Encoding=gzip to accept that, or turn compression off in the server \
+         or its proxy",
+    );
+    let record = answer(coded("br") + LAST_CHUNK).await;
+    failed(
+        &record,
+        ErrorKind::Decode,
+        "the server compressed its answer (content-encoding: br), and only gzip and deflate are \
+         read; make it or its proxy send one of them or none",
+    );
+}
+
+/// What a coder has put out since the last time.
+fn coded(coder: &mut (impl Write + AsMut<Vec<u8>>), text: &str) -> Vec<u8> {
+    coder.write_all(text.as_bytes()).unwrap();
+    coder.flush().unwrap();
+    std::mem::take(coder.as_mut())
+}
+
+/// A coder of either kind, whose output is at hand.
+struct Coder<W>(W, fn(&mut W) -> &mut Vec<u8>);
+
+impl<W: Write> Write for Coder<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl<W> AsMut<Vec<u8>> for Coder<W> {
+    fn as_mut(&mut self) -> &mut Vec<u8> {
+        (self.1)(&mut self.0)
+    }
+}
+
+/// A stream whose reads hold one event each, sent when the one before it was read.
+async fn compressed(coding: &'static str, reads: Vec<Vec<u8>>) -> RequestRecord {
+    let echo = Echo::default();
+    let seen = Arc::clone(&echo.seen);
+    let server = RawServer::start(move |mut peer| {
+        let (seen, reads) = (Arc::clone(&seen), reads.clone());
+        async move {
+            let request = peer.request().await.unwrap();
+            assert!(request.contains("accept-encoding: gzip, deflate\r\n"), "{request}");
+            let head = format!("text/event-stream\r\ncontent-encoding: {coding}");
+            peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {head}\r\n\r\n")).await;
+            for read in &reads {
+                peer.send(read).await;
+                seen.notified().await;
+            }
+        }
+    })
+    .await;
+    let credentials = Credentials::new().header("Accept-Encoding", "gzip, deflate").unwrap();
+    let target = Target::new(&server.spec(), credentials).unwrap();
+    ask(&HttpTransport::new(target, echo, MonotonicClock::start())).await
+}
+
+#[tokio::test]
+async fn a_compressed_answer_that_was_asked_for_is_read_while_it_arrives() {
+    let level = Compression::fast();
+    let events = ["data: a\n\n", "data: b\n\n", "data: [DONE]\n\n"];
+    let mut gzip = Coder(GzEncoder::new(Vec::new(), level), GzEncoder::get_mut);
+    let mut zlib = Coder(ZlibEncoder::new(Vec::new(), level), ZlibEncoder::get_mut);
+    for (coding, reads) in [
+        ("gzip", events.map(|event| coded(&mut gzip, event))),
+        ("deflate", events.map(|event| coded(&mut zlib, event))),
+    ] {
+        let record = compressed(coding, reads.to_vec()).await;
+        assert_eq!((record.is_success(), record.text.as_str()), (true, "ab"), "{record:?}");
+        let at: Vec<_> = record.deltas.rows().map(|row| row.at).collect();
+        assert!(at[0] < at[1], "{coding}: {at:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_that_is_none_is_refused() {
+    let record = compressed("gzip", vec![b"data: a\n\ndata: b\n\n".to_vec()]).await;
+    let (kind, message) = error(&record);
+    assert_eq!(kind, ErrorKind::Decode);
+    assert!(message.starts_with("the answer is not what it is coded as"), "{message}");
+}
+
+#[tokio::test]
+async fn a_bomb_is_bounded_by_the_limit_of_an_answer() {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&vec![b'x'; 64 << 20]).unwrap();
+    let bomb = gzip.finish().unwrap();
+    let length = bomb.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\
+         content-length: {length}\r\n\r\n"
+    );
+    let server = RawServer::answering([head.into_bytes(), bomb].concat()).await;
+    let mut spec = server.spec();
+    spec.answers.each = 1 << 20;
+    let credentials = Credentials::new().header("Accept-Encoding", "gzip").unwrap();
+    let target = Target::new(&spec, credentials).unwrap();
+    let record = ask(&HttpTransport::new(target, Echo::default(), MonotonicClock::start())).await;
+    assert_eq!(error(&record).0, ErrorKind::AnswerTooLarge, "{record:?}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
 use servemark_client::{Credentials, Fetch, Http1Stack, Target};
 use servemark_core::{
-    Connection, DeltaKind, DeltaRow, ErrorKind, Finish, MonotonicClock, RequestRecord,
+    Connection, DeltaKind, DeltaRow, ErrorKind, Finish, MonotonicClock, RequestRecord, Unprocessed,
 };
 use servemark_testkit::captures::Capture;
 
@@ -21,6 +21,7 @@ struct Account {
     received_bytes: u64,
     outcome: Result<Finish, (ErrorKind, String)>,
     reused: bool,
+    resent: Option<Unprocessed>,
 }
 
 impl Account {
@@ -36,6 +37,7 @@ impl Account {
                 (error.kind, message)
             }),
             reused: record.connection == Some(Connection::Reused),
+            resent: record.resent.map(|resent| resent.reason),
         }
     }
 }

@@ -141,6 +141,15 @@ async fn http2_connections_can_be_opened_ahead() {
 
 /// A file with a new authority, and a server that it vouches for.
 pub(crate) fn authority_file(name: &str) -> (PathBuf, ServerConfig) {
+    vouching(name, vec!["127.0.0.1".to_owned()])
+}
+
+/// The same, whose server has a certificate without subjectAltName.
+pub(crate) fn nameless(name: &str) -> (PathBuf, ServerConfig) {
+    vouching(name, Vec::new())
+}
+
+fn vouching(name: &str, hosts: Vec<String>) -> (PathBuf, ServerConfig) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -149,7 +158,7 @@ pub(crate) fn authority_file(name: &str) -> (PathBuf, ServerConfig) {
     std::fs::write(&file, authority.pem()).unwrap();
 
     let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let params = CertificateParams::new(hosts).unwrap();
     let certificate = params.signed_by(&key, &authority).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
@@ -213,14 +222,14 @@ impl Server {
     }
 }
 
-async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+pub(crate) async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let connection =
         http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(version));
     // A client may leave whenever it likes.
     let _ = connection.await;
 }
 
-async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+pub(crate) async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let connection = http2::Builder::new(TokioExecutor::new())
         .serve_connection(TokioIo::new(stream), service_fn(version));
     let _ = connection.await;

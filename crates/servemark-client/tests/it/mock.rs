@@ -58,6 +58,12 @@ async fn chat() {
     answers(BackendName::SglangOaiChat).await;
 }
 
+#[tokio::test]
+async fn ollama_texts_and_chats() {
+    answers(BackendName::Ollama).await;
+    answers(BackendName::OllamaChat).await;
+}
+
 /// What a fault is recorded as, in every dialect, and that the next request is not hurt by it.
 async fn fails(fault: &str, kind: ErrorKind) {
     for name in [BackendName::Sglang, BackendName::SglangOai, BackendName::SglangOaiChat] {

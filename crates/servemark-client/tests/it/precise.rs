@@ -20,7 +20,7 @@ use crate::support::{
 };
 
 /// Asks for so many characters that no socket takes them in one call.
-struct Verbose;
+pub(crate) struct Verbose;
 
 impl Backend for Verbose {
     type Decoder = EchoDecoder;
@@ -34,7 +34,7 @@ impl Backend for Verbose {
     }
 }
 
-fn hi() -> Sample {
+pub(crate) fn hi() -> Sample {
     Sample::new("hi", 1, 4)
 }
 
@@ -43,7 +43,7 @@ fn precise<B: Backend>(server: &RawServer, clock: MonotonicClock, backend: B) ->
     HttpTransport::new(target, backend, clock).with_precise_send().unwrap()
 }
 
-fn soon(clock: MonotonicClock, millis: u64) -> Stamp {
+pub(crate) fn soon(clock: MonotonicClock, millis: u64) -> Stamp {
     clock.now() + Duration::from_millis(millis)
 }
 

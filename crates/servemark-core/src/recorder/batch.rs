@@ -40,6 +40,15 @@ impl Batch {
         self.parts.len()
     }
 
+    /// How many bytes of memory the output of all prompts takes.
+    pub(super) fn output_bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.reading.output_bytes()).sum()
+    }
+
+    pub(super) fn drop_output(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.reading.drop_output());
+    }
+
     /// Whose answer is read now.
     pub(super) fn current(&mut self) -> &mut Recorder {
         &mut self.parts[self.current]
@@ -67,6 +76,7 @@ impl Batch {
         let mut first = records.next().unwrap_or_else(|| whole.clone());
         first.received_bytes += rest;
         (first.connection, first.socket) = (whole.connection, whole.socket);
+        first.resent = whole.resent;
         (first, records.collect())
     }
 }

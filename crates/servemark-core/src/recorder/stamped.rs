@@ -1,7 +1,7 @@
 //! What a read brought, put down under the time of its arrival.
 
 use super::Recorder;
-use crate::{Arrival, Delta, ServerTimes, Sink, Usage};
+use crate::{Arrival, Delta, OddCount, ServerTimes, Sink, Usage};
 
 /// A [`Sink`] that stamps all it is given with the arrival of the read it came in.
 #[derive(Debug)]
@@ -62,5 +62,13 @@ impl Sink for Stamped<'_> {
 
     fn server_times(&mut self, times: ServerTimes) {
         self.keeper().record.server_times = Some(times);
+    }
+
+    /// One that was left out stands before one that was read: it is the worse of them.
+    fn odd_count(&mut self, count: OddCount) {
+        let known = &mut self.keeper().record.odd_count;
+        if known.as_ref().is_none_or(|known| known.is_read && !count.is_read) {
+            *known = Some(Box::new(count));
+        }
     }
 }

@@ -20,6 +20,10 @@ pub struct Header {
     pub host: HostFacts,
     /// What a score or a report needs to know of the plan.
     pub facts: RunFacts,
+    /// The names of the headers that carried credentials: the API key's, and those that the user gave.
+    /// Their values are nowhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
     /// The engine that answered, where this program drove it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineFacts>,
@@ -42,6 +46,7 @@ impl Header {
             clock_started_unix_ns,
             host: HostFacts::of_this_machine(),
             facts,
+            credentials: Vec::new(),
             engine: None,
             server_info: None,
             plan,
@@ -125,6 +130,9 @@ pub struct RunFacts {
     pub tokenless: bool,
     /// The server's address, without credentials.
     pub target: String,
+    /// What was done about the server's TLS certificate, where it has one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub certificate: CertificateCheck,
     /// The model's name, as the server is told it.
     pub model: String,
     /// The model's own name, where the server is told another.
@@ -154,6 +162,17 @@ pub struct RunFacts {
     pub simulated: bool,
     /// What a peer's result file repeats of its command line, in the peer's order.
     pub echo: JsonObject,
+}
+
+/// Whether a server's TLS certificate was checked. Closed: it was or it was not.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CertificateCheck {
+    /// As usual, if the server was asked over TLS.
+    #[default]
+    Usual,
+    /// It was not: whoever answered was believed.
+    Skipped,
 }
 
 /// One of several data sets that were sent as one.
@@ -194,6 +213,10 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
+    /// When the client stopped reusing connections, if it did: the server had closed several in a row
+    /// after whole answers that announced keep-alive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse_ended: Option<Stamp>,
     /// How the engine ended, if it did before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_ended: Option<String>,

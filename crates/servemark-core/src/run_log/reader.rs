@@ -1,10 +1,11 @@
 //! Reads a run's file, one record after the other.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::{Footer, Header, Line, RunLog, RunLogError};
+use super::{Footer, Header, Line, RunLog, RunLogError, checksum};
 use crate::RequestRecord;
 
 /// Reads a run's file, one record after the other, in the order in which requests ended.
@@ -16,16 +17,76 @@ pub struct RunLogReader {
     header: Header,
     footer: Option<Footer>,
     keeps_texts: bool,
+    if_damaged: IfDamaged,
+    left_out: LeftOut,
+}
+
+/// What happens where a line of a run log is damaged. Closed: it is an error, or it is left out.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum IfDamaged {
+    /// The line is an error.
+    #[default]
+    Refuse,
+    /// The line is left out and counted.
+    Skip,
+}
+
+/// The lines of a run log that were not read.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Number of damaged lines.
+    pub damaged: usize,
+    /// The number of the first of them, counted from one, and what is wrong with it.
+    pub first_damaged: Option<(usize, String)>,
+    /// Whether the last line has no end: its writer was killed, or its disk was full.
+    pub is_torn: bool,
+}
+
+impl LeftOut {
+    /// Whether every line was read.
+    pub fn is_nothing(&self) -> bool {
+        self.damaged == 0 && !self.is_torn
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, reason)) = &self.first_damaged {
+            let lines = if self.damaged == 1 { "line" } else { "lines" };
+            write!(
+                f,
+                "{} damaged {lines} left out; the first is line {line}: {reason}",
+                self.damaged
+            )?;
+        }
+        if self.is_torn {
+            let comma = if self.damaged > 0 { "; " } else { "" };
+            write!(f, "{comma}the last line is unfinished and left out")?;
+        }
+        Ok(())
+    }
 }
 
 impl RunLogReader {
     /// Opens a file and reads its header.
     pub fn open(path: &Path) -> Result<Self, RunLogError> {
         let mut lines = Lines::open(path)?;
-        let Some(OwnedLine::Header(header)) = lines.next()? else {
-            return Err(RunLogError::NoHeader { path: path.to_owned() });
+        let header = match lines.next()? {
+            Next::Line(Line::Header(header)) => header,
+            Next::Damaged(reason) if lines.bytes.starts_with(START) => {
+                return Err(RunLogError::DamagedHeader { path: path.to_owned(), reason });
+            }
+            _ => return Err(RunLogError::NoHeader { path: path.to_owned() }),
         };
-        Ok(Self { lines, header: *header, footer: None, keeps_texts: true })
+        Ok(Self {
+            lines,
+            header: *header,
+            footer: None,
+            keeps_texts: true,
+            if_damaged: IfDamaged::Refuse,
+            left_out: LeftOut::default(),
+        })
     }
 
     /// Leaves the texts of the answers on the disk. They are most of a log, and only what prints
@@ -33,6 +94,12 @@ impl RunLogReader {
     #[must_use]
     pub fn without_texts(self) -> Self {
         Self { keeps_texts: false, ..self }
+    }
+
+    /// The same, with damaged lines refused or left out.
+    #[must_use]
+    pub fn if_damaged(self, if_damaged: IfDamaged) -> Self {
+        Self { if_damaged, ..self }
     }
 
     /// What was planned, by whom, and where.
@@ -46,27 +113,55 @@ impl RunLogReader {
         self.footer.as_ref()
     }
 
+    /// The lines that were not read, of those so far.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
     /// The rest of the log, in memory.
-    pub fn into_log(mut self) -> Result<RunLog, RunLogError> {
+    pub fn into_log(self) -> Result<RunLog, RunLogError> {
+        self.into_log_and_left_out().map(|(log, _)| log)
+    }
+
+    /// The rest of the log, in memory, and the lines that were not read.
+    pub fn into_log_and_left_out(mut self) -> Result<(RunLog, LeftOut), RunLogError> {
         let records = self.by_ref().collect::<Result<_, _>>()?;
-        Ok(RunLog::new(self.header, records, self.footer))
+        Ok((RunLog::new(self.header, records, self.footer), self.left_out))
     }
 
     fn next_record(&mut self) -> Result<Option<RequestRecord>, RunLogError> {
         loop {
             match self.lines.next()? {
-                Some(Line::Request(mut record)) => {
+                Next::Line(Line::Request(mut record)) => {
                     if !self.keeps_texts {
                         record.text = String::new();
                     }
                     record.compact();
                     return Ok(Some(*record));
                 }
-                Some(Line::Footer(end)) => self.footer = Some(*end),
-                Some(Line::Header(_)) => return Err(self.lines.malformed("a second header")),
-                None => return Ok(None),
+                Next::Line(Line::Footer(end)) => self.footer = Some(*end),
+                Next::Line(Line::Header(_)) => {
+                    let (path, line) = (self.lines.path.clone(), self.lines.number);
+                    return Err(RunLogError::SecondHeader { path, line });
+                }
+                Next::Damaged(reason) => self.leave_out(reason)?,
+                Next::Torn => {
+                    self.left_out.is_torn = true;
+                    return Ok(None);
+                }
+                Next::End => return Ok(None),
             }
         }
+    }
+
+    fn leave_out(&mut self, reason: String) -> Result<(), RunLogError> {
+        let line = self.lines.number;
+        if self.if_damaged == IfDamaged::Refuse {
+            return Err(RunLogError::Damaged { path: self.lines.path.clone(), line, reason });
+        }
+        self.left_out.damaged += 1;
+        self.left_out.first_damaged.get_or_insert((line, reason));
+        Ok(())
     }
 }
 
@@ -80,40 +175,51 @@ impl Iterator for RunLogReader {
 
 type OwnedLine = Line<Box<Header>, Box<RequestRecord>, Box<Footer>>;
 
+/// What comes next in a file.
+enum Next {
+    Line(OwnedLine),
+    /// A whole line that is none of a run log's, with the reason.
+    Damaged(String),
+    /// A last line without its end, which its writer did not finish.
+    Torn,
+    End,
+}
+
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,
     file: BufReader<File>,
     number: usize,
-    text: String,
+    /// Not text: a file may be cut inside a character.
+    bytes: Vec<u8>,
 }
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, RunLogError> {
         let open = |source| RunLogError::Read { path: path.to_owned(), source };
         let file = BufReader::new(File::open(path).map_err(open)?);
-        Ok(Self { path: path.to_owned(), file, number: 0, text: String::new() })
+        Ok(Self { path: path.to_owned(), file, number: 0, bytes: Vec::new() })
     }
 
-    /// The next whole line. A last line without its end was torn by the death of its writer, and
-    /// is what was not finished.
-    fn next(&mut self) -> Result<Option<OwnedLine>, RunLogError> {
-        self.text.clear();
-        let read = self.file.read_line(&mut self.text);
+    fn next(&mut self) -> Result<Next, RunLogError> {
+        self.bytes.clear();
+        let read = self.file.read_until(b'\n', &mut self.bytes);
         read.map_err(|source| RunLogError::Read { path: self.path.clone(), source })?;
         self.number += 1;
-        if !self.text.ends_with('\n') {
-            return Ok(None);
-        }
-        let line = serde_json::from_str(&self.text);
-        line.map(Some).map_err(|error| self.malformed(&error.to_string()))
-    }
-
-    fn malformed(&self, reason: &str) -> RunLogError {
-        RunLogError::Malformed {
-            path: self.path.clone(),
-            line: self.number,
-            reason: reason.to_owned(),
-        }
+        Ok(match self.bytes.pop() {
+            None => Next::End,
+            Some(b'\n') => parsed(&mut self.bytes).map_or_else(Next::Damaged, Next::Line),
+            Some(_) => Next::Torn,
+        })
     }
 }
+
+fn parsed(line: &mut Vec<u8>) -> Result<OwnedLine, String> {
+    if !checksum::unseal(line) {
+        return Err("its checksum is wrong".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+/// How the first line of every run log begins.
+const START: &[u8] = b"{\"header\":";

@@ -1,3 +1,5 @@
+mod damage;
+
 use std::fs;
 
 use super::*;
@@ -73,12 +75,12 @@ fn a_killed_run_keeps_every_finished_request() {
 }
 
 #[test]
-fn a_broken_line_is_named() {
+fn a_line_of_something_else_is_named() {
     let (_folder, path) = written(None);
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, whole.replacen("{\"request\"", "{\"quest\"", 1)).unwrap();
     let error = RunLog::read(&path).unwrap_err().to_string();
-    assert!(error.contains("run.jsonl:2: not a line of a run log"), "{error}");
+    assert!(error.contains("run.jsonl:2: a damaged line"), "{error}");
 }
 
 #[test]
@@ -96,4 +98,72 @@ fn a_full_disk_is_reported() {
     // Every write to this device fails as a full disk does.
     let error = RunLogWriter::create(Path::new("/dev/full"), &header()).unwrap_err();
     assert!(matches!(error, RunLogError::Write { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_exists_is_refused_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    fs::write(&path, "dear").unwrap();
+    let error = RunLogWriter::create(&path, &header()).unwrap_err().to_string();
+    assert!(error.contains("--overwrite"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "dear");
+    RunLogWriter::open(&path, IfTaken::Replace, &header()).unwrap();
+    assert_eq!(RunLog::read(&path).unwrap().records(), []);
+}
+
+#[test]
+fn ten_logs_of_one_name_are_ten_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.runlog.jsonl");
+    let open = |_| RunLogWriter::open(&path, IfTaken::Number, &header()).unwrap();
+    let writers: Vec<RunLogWriter> = (0..10).map(open).collect();
+    let names: Vec<_> =
+        writers.iter().map(|writer| writer.path().file_name().unwrap().to_owned()).collect();
+    assert_eq!(
+        (&*names[0], &*names[9]),
+        ("run.runlog.jsonl".as_ref(), "run_10.runlog.jsonl".as_ref())
+    );
+    for writer in writers {
+        let path = writer.path().to_owned();
+        writer.close(&Footer::default()).unwrap();
+        assert!(RunLog::read(&path).unwrap().is_complete());
+    }
+}
+
+#[test]
+fn a_log_that_is_being_written_is_read_and_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut writer = RunLogWriter::create(&path, &header()).unwrap();
+    writer.append(&record(0, Phase::Measure)).unwrap();
+    let replaced = RunLogWriter::open(&path, IfTaken::Replace, &header()).unwrap_err();
+    assert!(matches!(replaced, RunLogError::Busy { .. }), "{replaced}");
+    let removed = remove_run_log(&path).unwrap_err();
+    assert!(matches!(removed, RunLogError::Busy { .. }), "{removed}");
+    assert_eq!(RunLog::read(&path).unwrap().records().len(), 1);
+    drop(writer);
+    remove_run_log(&path).unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_log_that_is_removed_or_replaced_meanwhile_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    for is_replaced in [false, true] {
+        let writer = RunLogWriter::create(&path, &header()).unwrap();
+        fs::remove_file(&path).unwrap();
+        if is_replaced {
+            fs::write(&path, "other").unwrap();
+        }
+        let error = writer.close(&Footer::default()).unwrap_err();
+        assert!(matches!(error, RunLogError::Moved { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_device_is_written_to_as_it_is() {
+    let writer = RunLogWriter::create(Path::new("/dev/null"), &header()).unwrap();
+    writer.close(&Footer::default()).unwrap();
 }

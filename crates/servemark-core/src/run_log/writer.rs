@@ -1,42 +1,66 @@
 //! Appends a run to its file while it happens.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Footer, Header, Line, RunLogError};
+use super::file::{self, IfTaken};
+use super::{Footer, Header, Line, RunLogError, checksum};
 use crate::RequestRecord;
 
 /// Appends a run to its file while it happens: what is finished is on disk and survives a kill.
 ///
-/// It blocks on the disk, so it belongs on a thread of its own and never on the measured path.
+/// The file is locked as long as it is written, so that no other process writes to it; it can be
+/// read. The writer blocks on the disk, so it belongs on a thread of its own and never on the
+/// measured path.
 #[derive(Debug)]
 pub struct RunLogWriter {
     path: PathBuf,
-    file: BufWriter<File>,
+    lines: LineWriter<File>,
 }
 
 impl RunLogWriter {
-    /// Creates the file, or empties it, and writes the header.
+    /// Creates the file, which must not exist, and writes the header.
     pub fn create(path: &Path, header: &Header) -> Result<Self, RunLogError> {
-        let file = File::create(path)
-            .map_err(|source| RunLogError::Write { path: path.to_owned(), source })?;
-        let mut writer = Self { path: path.to_owned(), file: BufWriter::new(file) };
+        Self::open(path, IfTaken::Refuse, header)
+    }
+
+    /// Creates the file as `if_taken` says and writes the header. A device or a pipe is written to
+    /// as it is.
+    pub fn open(path: &Path, if_taken: IfTaken, header: &Header) -> Result<Self, RunLogError> {
+        let (path, file) = file::open(path, if_taken)?;
+        let mut writer = Self { path, lines: LineWriter::new(file) };
         writer.write(&Line::<_, (), ()>::Header(header))?;
         Ok(writer)
     }
 
-    /// Appends a finished request.
+    /// Appends a finished request. Once a write has failed, every later one does, too: nothing
+    /// follows a line that is not whole.
     pub fn append(&mut self, record: &RequestRecord) -> Result<(), RunLogError> {
         self.write(&Line::<(), _, ()>::Request(record))
     }
 
-    /// Appends the footer and makes sure that all of it is on the disk.
+    /// Appends the footer and makes sure that all of it is on the disk, in the file that the path
+    /// still leads to.
     pub fn close(mut self, footer: &Footer) -> Result<(), RunLogError> {
         self.write(&Line::<(), (), _>::Footer(footer))?;
-        self.file.get_ref().sync_all().map_err(|source| self.failed(source))
+        let file = &self.lines.out;
+        // A device or a pipe has nothing to sync.
+        let sync = |facts: Metadata| if facts.is_file() { file.sync_all() } else { Ok(()) };
+        let synced = file.metadata().and_then(sync);
+        synced.map_err(|source| self.failed(source))?;
+        self.check_place()
+    }
+
+    /// Makes sure that the path still leads to the file.
+    pub fn check_place(&self) -> Result<(), RunLogError> {
+        let is_in_place = file::is_in_place(&self.lines.out, &self.path);
+        if is_in_place.map_err(|source| self.failed(source))? {
+            return Ok(());
+        }
+        Err(RunLogError::Moved { path: self.path.clone() })
     }
 
     /// Where it writes.
@@ -45,14 +69,43 @@ impl RunLogWriter {
     }
 
     fn write(&mut self, line: &impl Serialize) -> Result<(), RunLogError> {
-        serde_json::to_writer(&mut self.file, line)
-            .map_err(std::io::Error::from)
-            .and_then(|()| self.file.write_all(b"\n"))
-            .and_then(|()| self.file.flush())
-            .map_err(|source| self.failed(source))
+        self.lines.write(line).map_err(|source| self.failed(source))
     }
 
-    fn failed(&self, source: std::io::Error) -> RunLogError {
+    fn failed(&self, source: io::Error) -> RunLogError {
         RunLogError::Write { path: self.path.clone(), source }
     }
 }
+
+/// Writes lines, each whole and with its checksum, up to the first that cannot be written.
+///
+/// A line is put together in memory and written from there. Nothing is buffered beyond it, so
+/// nothing is written later than it is reported, and nothing by a destructor.
+#[derive(Debug)]
+pub(super) struct LineWriter<W> {
+    out: W,
+    line: Vec<u8>,
+    has_failed: bool,
+}
+
+impl<W: Write> LineWriter<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out, line: Vec::new(), has_failed: false }
+    }
+
+    pub(super) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        if self.has_failed {
+            return Err(io::Error::other("a line before it could not be written"));
+        }
+        self.line.clear();
+        self.line.shrink_to(KEPT);
+        serde_json::to_writer(&mut self.line, line)?;
+        checksum::seal(&mut self.line);
+        let written = self.out.write_all(&self.line);
+        self.has_failed = written.is_err();
+        written
+    }
+}
+
+/// How many bytes of memory stay reserved for the next line.
+const KEPT: usize = 1 << 20;

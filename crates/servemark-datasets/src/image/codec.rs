@@ -1,6 +1,6 @@
 //! Pictures to bytes and back, with libraries that know how.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{
@@ -90,6 +90,7 @@ pub(super) fn on_white(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
 fn upright(file: &[u8]) -> Result<DynamicImage, ImageError> {
     let mut decoder = ImageReader::new(Cursor::new(file)).with_guessed_format()?.into_decoder()?;
     let orientation = decoder.orientation()?;
+    check(&decoder)?;
     let mut picture = DynamicImage::from_decoder(decoder)?;
     picture.apply_orientation(orientation);
     Ok(picture)
@@ -118,7 +119,40 @@ fn decode(file: &[u8]) -> Result<(DynamicImage, Kind), ImageError> {
         _ if is_png => Kind::OpaquePng,
         _ => Kind::Other,
     };
+    check(&decoder)?;
     Ok((DynamicImage::from_decoder(decoder)?, kind))
 }
 
+/// Refuses a picture whose pixels would take more memory than any that a model looks at.
+fn check(decoder: &impl ImageDecoder) -> Result<(), ImageError> {
+    if decoder.total_bytes() <= MOST_PIXEL_BYTES {
+        return Ok(());
+    }
+    let (width, height) = decoder.dimensions();
+    Err(ImageError::IoError(io::Error::other(format!(
+        "a picture of {width} x {height} pixels takes more than {MOST_PIXEL_BYTES} bytes, which is \
+         the limit"
+    ))))
+}
+
+const MOST_PIXEL_BYTES: u64 = 256 << 20;
+
 const QUALITY: u8 = 85;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_of_billions_of_pixels_is_refused_before_it_is_unpacked() {
+        let mut file = png(&[0; 3], ImageSize { width: 1, height: 1 }).unwrap();
+        // Width and height, and the checksum of their chunk.
+        file[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        let checksum = crc32fast::hash(&file[12..29]);
+        file[29..33].copy_from_slice(&checksum.to_be_bytes());
+        for refused in [on_white(&file).map(drop), as_png(&file).map(drop)] {
+            let error = refused.unwrap_err();
+            assert!(error.contains("a picture of 60000 x 60000 pixels takes more"), "{error}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Recordings to samples, with a library that knows their formats.
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
 
 use symphonia::core::codecs::audio::AudioDecoderOptions;
 use symphonia::core::errors::Error;
@@ -35,10 +35,18 @@ fn try_decode(file: Vec<u8>) -> Result<Samples, Error> {
             samples.rate = decoded.spec().rate();
             samples.channels = decoded.spec().channels().count() as u16;
             decoded.copy_to_vec_interleaved(&mut piece);
+            if samples.values.len() + piece.len() > MOST_SAMPLES {
+                return Err(Error::IoError(io::Error::other(format!(
+                    "a recording has more than {MOST_SAMPLES} samples, which is the limit"
+                ))));
+            }
             samples.values.extend_from_slice(&piece);
         }
     }
     Ok(samples)
 }
+
+/// Half an hour in two channels at 48 kHz, or two and a half hours in one at 16 kHz.
+const MOST_SAMPLES: usize = 2 * 48_000 * 60 * 30;
 
 const NO_SOUND: Error = Error::Unsupported("it holds no sound");

@@ -80,7 +80,8 @@ impl TableFile {
 
     /// How many rows it has.
     pub(super) fn len(&self) -> usize {
-        usize::try_from(self.reader.metadata().file_metadata().num_rows()).unwrap_or_default()
+        let groups = self.reader.metadata().row_groups().iter();
+        groups.map(|group| usize::try_from(group.num_rows()).unwrap_or_default()).sum()
     }
 
     /// Visits every row in order.
@@ -106,6 +107,14 @@ fn whole(path: &Path) -> Result<SerializedFileReader<File>, DatasetError> {
     let file = File::open(path).map_err(read)?;
     let length = file.metadata().map_err(read)?.len();
     let reader = SerializedFileReader::new(file).map_err(|error| unusable(path, &error))?;
+    let rows = reader.metadata().row_groups().iter().map(RowGroupMetaData::num_rows);
+    let rows = rows.map(|rows| u64::try_from(rows).unwrap_or(u64::MAX));
+    if rows.fold(0, u64::saturating_add) > MOST_ROWS {
+        return Err(unusable(
+            path,
+            &format!("it has more than {MOST_ROWS} rows, which is the limit"),
+        ));
+    }
     if is_whole(&reader, length) {
         return Ok(reader);
     }
@@ -182,6 +191,9 @@ fn cell(field: Field) -> Cell {
         _ => Cell::Null,
     }
 }
+
+/// An index of each is held in memory, and columns without values take no room in a file.
+const MOST_ROWS: u64 = 50_000_000;
 
 /// Pictures are large, and the reader holds this many rows at a time.
 const ROWS_AT_ONCE: usize = 16;

@@ -81,7 +81,16 @@ fn files(folder: &Path) -> Loading<Vec<PathBuf>> {
     if names.is_empty() {
         return Err(CandleError::NoWeights { folder: folder.to_owned() });
     }
+    if let Some(name) = names.iter().find(|name| !is_file_name(name)) {
+        let what = format!("its index names {name:?}, which is no file of its folder");
+        return Err(CandleError::Unsupported { path: index, what });
+    }
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// Whether a name of an index stays in the folder.
+fn is_file_name(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|whole| whole == name) && !name.contains(['\\', ':'])
 }
 
 fn names(folder: &Path) -> Loading<BTreeSet<String>> {

@@ -4,6 +4,7 @@
 
 mod datasets;
 mod failures;
+mod hostile;
 mod models;
 mod modelscope;
 

@@ -25,6 +25,43 @@ pub(super) const LATE_US: f64 = 1_000.0;
 /// So many late sends are no hiccups of the machine: the client does not keep its schedule.
 pub(super) const LATE_SENDS: f64 = 0.1;
 
+/// A send is far too late from this share of the median gap of the schedule on: the requests bunch,
+/// which is another arrival process than the one that was asked for …
+pub(super) const FAR_LATE_OF_GAP: f64 = 0.1;
+
+/// … but not below 10 ms. A scheduler gives a neighbour on the same core 3 to 4 ms at a time, so a
+/// thread that shares its core is late by one or two of those, and a thread that has more to do
+/// than it can is late without a bound.
+pub(super) const FAR_LATE_US: f64 = 10_000.0;
+
+/// The share of the concurrency that a closed loop lost while its places stood empty because the
+/// client had not seen the end of an answer yet. At 1 % it is in the third digit of the throughput …
+pub(super) const VACANT: f64 = 0.01;
+
+/// … and at 5 % in the second: the load was another one.
+pub(super) const VACANT_LIMIT: f64 = 0.05;
+
+/// From this share of the time spent waiting for a core on, the core was shared with others. An
+/// idle machine shows below 2 %.
+pub(super) const SHARED_CORE: f64 = 0.05;
+
+/// What no kernel stamp of an arrival takes out, in microseconds: reading two clocks one after the
+/// other, and the way of a request from the reading of the clock to the device. The overhead study
+/// (docs/methodology.md) found 6 to 36 us at the 99th percentile, beside a busy neighbour too.
+pub(super) const STAMP_FLOOR_US: f64 = 30.0;
+
+/// How long a small request is on its way from the reading of the clock to the device: 5 to 10 us
+/// on loopback (docs/methodology.md). A thread that loses its core within that time stamps its
+/// request too early.
+pub(super) const SEND_PATH_S: f64 = 10e-6;
+
+/// Sends hit by that of fewer than these are not in the 99th percentile.
+pub(super) const DISPLACED_SENDS: f64 = 0.01;
+
+/// Latencies that are known to this share of the yardstick, and no better, are in doubt: the error
+/// is in the second digit of what is reported.
+pub(super) const STAMP_ERROR: f64 = 0.05;
+
 /// And of fewer than these no share is made.
 pub(super) const LATE_SENDS_LEAST: u64 = 5;
 
@@ -54,3 +91,9 @@ pub(super) const LITTLE: f64 = 0.1;
 
 /// The shortest window that is compared, in mean latencies.
 pub(super) const LITTLE_LATENCIES: f64 = 20.0;
+
+/// Of more pieces than these in shared reads, the lags of lone pieces are no sample any more of how
+/// long all of them waited: a late client seldom reads one piece alone. Beside a busy neighbour, with
+/// up to half of the pieces in shared reads, the errors were 1.5 to 4.5 ms at the 99th percentile by
+/// a server's own log, and the longest lag of a lone piece 4.1 to 5.2 ms.
+pub(super) const MOST_DOUBTFUL: f64 = 0.5;

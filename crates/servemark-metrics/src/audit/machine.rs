@@ -3,6 +3,8 @@
 use serde::Serialize;
 use servemark_core::{ClientCost, RunLog};
 
+use super::limits;
+
 /// How busy the client's threads were, and what kept them from their work. Shares are of the
 /// measurement's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -53,6 +55,11 @@ impl Machine {
             log_wait_share: cost.log_wait_ns as f64 / (wall * shards.len() as f64),
             shards,
         })
+    }
+
+    /// Whether a thread had to wait for a core for longer than on an idle machine, if that is known.
+    pub fn core_is_shared(&self) -> Option<bool> {
+        self.longest_run_delay().map(|share| share >= limits::SHARED_CORE)
     }
 
     /// The largest share of the time for which a thread had to wait for a core, if that is known.

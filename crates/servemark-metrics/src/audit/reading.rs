@@ -4,6 +4,7 @@ use serde::Serialize;
 use servemark_core::{ArrivalClock, DeltaRow, RequestRecord};
 
 use super::limits;
+use super::stamp_error::StampError;
 use super::tally::{Spread, Tally};
 
 /// By whose clock arrivals are known, how late the client looked, and what came with one read.
@@ -36,6 +37,8 @@ pub struct Reading {
     /// Pieces that came with a later one of their stream in one read. They have its stamp, so
     /// neither clock knows when they arrived.
     pub shared: Shared,
+    /// By how much the kernel's stamps of pieces may be too late.
+    pub stamp_error: StampError,
 }
 
 /// What a lag is held against.
@@ -68,10 +71,14 @@ pub struct Shared {
 }
 
 impl Reading {
-    pub(super) fn of<'a>(records: impl Iterator<Item = &'a RequestRecord>) -> Self {
+    /// `core_is_shared` says whether the client's threads had to wait for a core, if that is known.
+    pub(super) fn of<'a>(
+        records: impl Iterator<Item = &'a RequestRecord> + Clone,
+        core_is_shared: Option<bool>,
+    ) -> Self {
         let mut reader = Reader::default();
-        records.for_each(|record| reader.see(record));
-        reader.reading()
+        records.clone().for_each(|record| reader.see(record));
+        reader.reading(StampError::of(records, core_is_shared))
     }
 
     /// Pieces for each read that brought some.
@@ -177,7 +184,7 @@ impl Reader {
         self.shared.see(pieces - reads, lain, surplus_segments(record, reads));
     }
 
-    fn reading(self) -> Reading {
+    fn reading(self, stamp_error: StampError) -> Reading {
         let median = |tally: &Tally| tally.percentile(50.0).map(|median_us| median_us.max(1.0));
         let gap = median(&self.gaps_between_reads).map(|median_us| Yardstick::Gap { median_us });
         let e2el = || median(&self.e2el).map(|median_us| Yardstick::E2el { median_us });
@@ -194,6 +201,7 @@ impl Reader {
             pieces: self.pieces,
             reads: self.reads,
             shared: self.shared,
+            stamp_error,
         }
     }
 }
@@ -210,7 +218,7 @@ impl Shared {
 }
 
 /// Whether what was seen so late may have lain unread next to what came before it.
-fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
+pub(super) fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
     match clock {
         ArrivalClock::User => true,
         ArrivalClock::KernelBound | ArrivalClock::Kernel => lag_us >= limits::PROMPT_US,
@@ -220,7 +228,7 @@ fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
 
 /// How many segments with data came beside those that had a read of their own, if the kernel
 /// counted them.
-fn surplus_segments(record: &RequestRecord, reads_with_pieces: u64) -> Option<u64> {
+pub(super) fn surplus_segments(record: &RequestRecord, reads_with_pieces: u64) -> Option<u64> {
     let segments = record.socket?.data_segments_in?;
     Some(u64::from(segments).saturating_sub(reads_with_pieces.max(record.reads.into())))
 }

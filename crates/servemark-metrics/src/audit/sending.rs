@@ -1,7 +1,7 @@
 //! Whether requests were sent when they were to be sent.
 
 use serde::Serialize;
-use servemark_core::{RequestRecord, RunLog, Stamp};
+use servemark_core::{ArrivalClock, RequestRecord, RunLog, Stamp};
 
 use super::limits;
 use super::tally::{Spread, Tally};
@@ -25,6 +25,10 @@ pub struct Sending {
     pub judged: u64,
     /// Those of them that were late.
     pub late: u64,
+    /// From when a send is far too late, counted as `late_from_us` is.
+    pub far_late_from_us: f64,
+    /// Those of the judged sends that were far too late.
+    pub far_late: u64,
     /// The schedule's own rate: requests after the first over the time from the first due to the
     /// last; absent if all were due at once.
     pub offered_per_s: Option<f64>,
@@ -49,12 +53,18 @@ pub struct Gate {
     pub blocked: u64,
     /// How long they waited.
     pub wait: Spread,
+    /// The share of the concurrency that was lost because the client saw the ends of answers, and
+    /// sent the requests that waited for them, late. Absent where no request waited, and where the
+    /// client's own clock alone tells when answers ended.
+    pub vacant_share: Option<f64>,
 }
 
 impl Sending {
     pub(super) fn of(log: &RunLog) -> Self {
         let has_gate = log.header().facts.max_concurrency.is_some();
-        let late_from_us = late_from_us(log);
+        let gap_us = median_gap_us(log);
+        let late_from_us = (gap_us * limits::LATE_OF_GAP).max(limits::LATE_US);
+        let far_late_from_us = (gap_us * limits::FAR_LATE_OF_GAP).max(limits::FAR_LATE_US);
         let departure = |record| Departure::of(record, has_gate, late_from_us);
         let departures: Vec<Departure> = log.measured().filter_map(departure).collect();
         let spread = |micros: fn(&Departure) -> u64| {
@@ -66,7 +76,9 @@ impl Sending {
         let offered_per_s = rate(instants(|departure| departure.due));
         let own =
             if is_by_batches(log, offered_per_s) { Vec::new() } else { own_instants(&departures) };
-        let is_late = |departure: &&&Departure| departure.own_lag_us() > late_from_us;
+        let later_than = |limit: f64| {
+            own.iter().filter(|departure| departure.own_lag_us() > limit).count() as u64
+        };
         let blocked = || departures.iter().filter(|departure| departure.is_blocked);
         Self {
             sent: departures.len() as u64,
@@ -74,7 +86,9 @@ impl Sending {
             from_free: spread(|departure| micros(departure.free, departure.sent)),
             late_from_us,
             judged: own.len() as u64,
-            late: own.iter().filter(is_late).count() as u64,
+            late: later_than(late_from_us),
+            far_late_from_us,
+            far_late: later_than(far_late_from_us),
             offered_per_s,
             let_through_per_s: rate(instants(Departure::let_through)),
             achieved_per_s: rate(instants(|departure| departure.sent)),
@@ -86,8 +100,14 @@ impl Sending {
                     .map(|departure| micros(departure.due, departure.free))
                     .collect::<Tally>()
                     .spread(),
+                vacant_share: vacant_share(log, &departures),
             }),
         }
+    }
+
+    /// The share of sends that were far too late, if any could be judged.
+    pub fn far_late_share(&self) -> Option<f64> {
+        (self.judged > 0).then(|| self.far_late as f64 / self.judged as f64)
     }
 
     /// The share of late sends, if any could be judged.
@@ -146,12 +166,33 @@ fn own_instants(departures: &[Departure]) -> Vec<&Departure> {
     groups.filter(|group| group.len() == 1).flatten().copied().collect()
 }
 
-fn late_from_us(log: &RunLog) -> f64 {
+/// The time for which a place of the gate is empty between two requests, as a share of the time
+/// that a request holds it: the end of an answer lay unseen, and then the next request was sent.
+/// An engine without a server sees its own ends.
+fn vacant_share(log: &RunLog, departures: &[Departure]) -> Option<f64> {
+    let blocked = || departures.iter().filter(|departure| departure.is_blocked);
+    let is_unknown = |record: &RequestRecord| record.arrival_clock == ArrivalClock::User;
+    let sent = || log.measured().filter(|record| record.sent.is_some());
+    let waited = blocked().count() as f64;
+    let is_unjudged = waited == 0.0 || log.header().engine.is_some();
+    if is_unjudged || sent().any(|record| record.first_byte.is_some() && is_unknown(record)) {
+        return None;
+    }
+    let count = sent().count() as f64;
+    let end_lag_us = sent().map(|record| f64::from(record.end_lag_us)).sum::<f64>() / count;
+    let send_lag_us = blocked().map(Departure::own_lag_us).sum::<f64>() / waited;
+    let held = sent().map(|record| micros(record.started(), record.ended) as f64);
+    let empty_us = end_lag_us + send_lag_us.max(0.0);
+    let share_of_hand_overs = waited / departures.len() as f64;
+    Some(share_of_hand_overs * empty_us / (held.sum::<f64>() / count + empty_us))
+}
+
+/// The median time between two requests of the schedule.
+fn median_gap_us(log: &RunLog) -> f64 {
     let mut due: Vec<Stamp> = log.measured().map(|record| record.scheduled).collect();
     due.sort_unstable();
     let gaps: Tally = due.windows(2).map(|pair| micros(pair[0], pair[1])).collect();
-    let of_gap = gaps.percentile(50.0).unwrap_or_default() * limits::LATE_OF_GAP;
-    of_gap.max(limits::LATE_US)
+    gaps.percentile(50.0).unwrap_or_default()
 }
 
 fn span_us(instants: impl Iterator<Item = Stamp> + Clone) -> f64 {

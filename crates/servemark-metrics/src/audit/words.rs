@@ -13,3 +13,8 @@ pub(super) fn time(micros: f64) -> String {
         micros => format!("{:.2} s", micros / 1e6),
     }
 }
+
+/// Microseconds in milliseconds, as they stand in the verdict's line.
+pub(super) fn milliseconds(micros: f64) -> String {
+    format!("{:.2} ms", micros / 1e3)
+}

@@ -2,7 +2,7 @@
 
 use servemark_core::RunLog;
 
-use super::{Doubt, Evidence, Judgement, Standing, Stretch};
+use super::{Evidence, Judgement, Standing, Stretch, UndecidedReason};
 use crate::{Audit, MetricPolicy, Objective, Verdict, waits};
 
 /// Judges one run, all its requests counted, each side with this confidence.
@@ -30,18 +30,18 @@ pub fn gate(
 }
 
 /// Why nothing can be held by a run.
-fn doubt(log: &RunLog, audit: &Audit, evidence: &Evidence) -> Option<Doubt> {
+fn doubt(log: &RunLog, audit: &Audit, evidence: &Evidence) -> Option<UndecidedReason> {
     let rates = waits::Rates::of(log);
     let is_open_loop = rates.asked_per_s.is_some();
     if let Some(growth) = evidence.growth().filter(|_| is_open_loop) {
-        return Some(Doubt::Grows { growth });
+        return Some(UndecidedReason::Grows { growth });
     }
     if audit.verdict == Verdict::ClientLimited {
-        return Some(Doubt::ClientLimited);
+        return Some(UndecidedReason::ClientLimited);
     }
     let (planned, offered) = (rates.scheduled_per_s?, rates.sent_per_s?);
     let is_less = is_open_loop && offered < OFFERED * planned;
-    is_less.then_some(Doubt::LessLoad { planned, offered })
+    is_less.then_some(UndecidedReason::LessLoad { planned, offered })
 }
 
 /// A run that offers less than this share of its planned rate is a run at another load.

@@ -42,7 +42,7 @@ pub struct Judgement {
     pub effective: f64,
     /// Why it is not known better.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<UndecidedReason>,
 }
 
 impl Judgement {
@@ -79,12 +79,12 @@ impl Judgement {
             high,
             samples,
             effective: estimate.effective,
-            doubt: Doubt::of(estimate.bounds, sample, objective.share()),
+            doubt: UndecidedReason::of(estimate.bounds, sample, objective.share()),
         }
     }
 
     fn of_nothing(objective: Objective) -> Self {
-        let (standing, doubt) = (Standing::Undecided, Some(Doubt::NoValues));
+        let (standing, doubt) = (Standing::Undecided, Some(UndecidedReason::NoValues));
         let (low, high) = (0.0, f64::INFINITY);
         Self { objective, standing, value: None, low, high, samples: 0, effective: 0.0, doubt }
     }
@@ -124,7 +124,7 @@ fn standing(objective: &Objective, low: f64, high: f64) -> Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[non_exhaustive]
-pub enum Doubt {
+pub enum UndecidedReason {
     /// The client was the limit, by its audit.
     ClientLimited,
     /// More requests failed than the percentile leaves room for, so it does not exist.
@@ -155,7 +155,7 @@ pub enum Doubt {
     },
 }
 
-impl Doubt {
+impl UndecidedReason {
     fn of(bounds: Bounds, sample: &Sample, share: Option<f64>) -> Option<Self> {
         let failed = sample.values().iter().filter(|value| value.is_infinite()).count();
         let failed = failed as f64 / sample.values().len() as f64;
@@ -167,7 +167,7 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for UndecidedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ClientLimited => f.write_str("not judged: the client was the limit"),

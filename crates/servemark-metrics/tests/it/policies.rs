@@ -6,7 +6,7 @@ use servemark_core::{
     RequestKey, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
 };
 use servemark_metrics::{
-    Completeness, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
+    Completeness, FailureTally, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
 };
 
 const MILLISECOND: u64 = 1_000_000;
@@ -179,6 +179,32 @@ fn failures_are_counted_by_kind_with_their_most_common_words() {
     assert_eq!((status.kind, status.count), (ErrorKind::Status, 3));
     assert_eq!((&*status.messages[0].message, status.messages[0].count), ("503", 2));
     assert_eq!((connect.kind, connect.count), (ErrorKind::Connect, 1));
+}
+
+#[test]
+fn failures_are_tallied_by_class_over_several_runs() {
+    let status = |index: usize, code: u16| {
+        let mut record = failure(index, 0, ErrorKind::Status, "no");
+        record.status = Some(code);
+        record
+    };
+    let first = vec![status(0, 500), status(1, 503), answer(2, 0, &[(5, "a", None)])];
+    let second = vec![
+        status(0, 500),
+        failure(1, 0, ErrorKind::Connect, "refused"),
+        failure(2, 0, ErrorKind::Timeout, "30 s"),
+        // An engine without a server has no statuses.
+        failure(3, 0, ErrorKind::Status, "no"),
+    ];
+    let [first, second] = [first, second].map(|records| log("/generate", records, None));
+    let mut tally = FailureTally::default();
+    tally.add_run(&first);
+    let expected = "2 of 3 requests failed: 1 http status 500, 1 http status 503";
+    assert_eq!(tally.to_string(), expected);
+    tally.add_metrics(&Metrics::score(&second, &MetricPolicy::native()));
+    let expected = "6 of 7 requests failed: 2 http status 500, 1 http status 503, 1 no connection, \
+                    1 refused by status, 1 timeout";
+    assert_eq!((tally.failed(), tally.to_string().as_str()), (6, expected));
 }
 
 #[test]

@@ -21,10 +21,15 @@ pub(crate) struct Ask {
     input_ids: Prompt,
     inputs: Prompt,
     kind: Value,
+    /// Whether a chat is asked for the tokens' logarithmic probabilities, or, for a completion, how
+    /// many tokens of each place.
+    logprobs: Value,
     max_completion_tokens: Option<u32>,
     max_output_tokens: Option<u32>,
     max_tokens: Option<u32>,
     messages: Prompt,
+    model: Option<String>,
+    n: Option<u32>,
     options: Value,
     parameters: Parameters,
     prompt: Prompt,
@@ -36,6 +41,7 @@ pub(crate) struct Ask {
     stream_options: Option<StreamOptions>,
     text: Prompt,
     text_input: Prompt,
+    top_logprobs: Option<u32>,
     top_n: Option<u32>,
     /// The prompts' sizes, where there are several in one request for tokens.
     #[serde(skip)]
@@ -80,6 +86,59 @@ impl Ask {
         Prompt { tokens: tokens.saturating_add(queries), items, is_list: false }
     }
 
+    /// How many choices each prompt is answered with. Only chats and completions have several.
+    pub(crate) fn choices(&self, dialect: Dialect) -> u32 {
+        match dialect {
+            Dialect::Chat | Dialect::Completions => self.n.unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// What is to be told of the probability of each token, if anything.
+    pub(crate) fn logprobs(&self, dialect: Dialect) -> Option<Logprobs> {
+        match dialect {
+            Dialect::Chat => (self.logprobs == Value::Bool(true))
+                .then(|| Logprobs::Chat { top: self.top_logprobs.unwrap_or(0) }),
+            Dialect::Completions => {
+                let top = u32::try_from(self.logprobs.as_u64()?).unwrap_or(u32::MAX);
+                Some(Logprobs::Completions { top })
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the request for a server of this model, if anything is. `is_strict` says
+    /// whether the server refuses models by other names than its own.
+    pub(crate) fn fault(&self, dialect: Dialect, model: &str, is_strict: bool) -> Option<AskFault> {
+        let needed = match dialect {
+            Dialect::Chat => Some(("messages", self.messages)),
+            Dialect::Completions => Some(("prompt", self.prompt)),
+            // vLLM embeds chats, too.
+            Dialect::Embeddings => Some(("input", self.input.and(self.messages))),
+            Dialect::Responses => Some(("input", self.input)),
+            _ => None,
+        };
+        let (name, prompt) = needed?;
+        if let Some(other) = self.model.as_ref().filter(|&other| is_strict && other != model) {
+            return Some(AskFault::UnknownModel(other.clone()));
+        }
+        if prompt == Prompt::default() {
+            return Some(AskFault::Missing(name));
+        }
+        if !(1..=MOST_CHOICES).contains(&self.choices(dialect)) {
+            return Some(AskFault::OutOfRange { name: "n", least: 1, most: MOST_CHOICES });
+        }
+        let (name, top) = match self.logprobs(dialect)? {
+            Logprobs::Chat { top } => ("top_logprobs", top),
+            Logprobs::Completions { top } => ("logprobs", top),
+        };
+        (top > MOST_LOGPROBS).then_some(AskFault::OutOfRange {
+            name,
+            least: 0,
+            most: MOST_LOGPROBS,
+        })
+    }
+
     /// How many documents of a ranking are wanted.
     pub(crate) fn best(&self) -> u32 {
         let all = self.documents.items;
@@ -112,7 +171,9 @@ impl Ask {
     }
 
     pub(crate) fn output_tokens(&self) -> Option<u32> {
+        let predicted = self.options.get("num_predict").and_then(Value::as_u64);
         let names = [
+            predicted.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)),
             self.max_completion_tokens,
             self.max_output_tokens,
             self.max_tokens,
@@ -121,6 +182,11 @@ impl Ask {
             self.parameters.max_tokens,
         ];
         names.into_iter().flatten().next()
+    }
+
+    /// The same as a stream, unless it says that it is none.
+    pub(crate) fn streamed_by_default(self) -> Self {
+        Self { stream: self.stream.or(Some(true)), ..self }
     }
 
     /// The same as a stream.
@@ -170,6 +236,43 @@ pub(crate) enum UsageEvents {
     Last,
     None,
 }
+
+/// What is told of the probability of each token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Logprobs {
+    /// As a chat tells it, with so many likely tokens for each place.
+    Chat {
+        /// How many.
+        top: u32,
+    },
+    /// As a completion tells it.
+    Completions {
+        /// How many.
+        top: u32,
+    },
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum AskFault {
+    /// The key that its prompt should stand under is not there.
+    Missing(&'static str),
+    /// A number is outside of what OpenAI's API allows.
+    OutOfRange {
+        /// The key.
+        name: &'static str,
+        /// The smallest value that is allowed.
+        least: u32,
+        /// The largest.
+        most: u32,
+    },
+    /// It asks for a model that is not here.
+    UnknownModel(String),
+}
+
+/// OpenAI's API allows no more choices, and no more likely tokens for each place.
+const MOST_CHOICES: u32 = 128;
+const MOST_LOGPROBS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
@@ -257,6 +360,7 @@ mod tests {
         assert_eq!(ask(r#"{"sampling_params": {"max_new_tokens": 5}}"#).output_tokens(), Some(5));
         assert_eq!(ask(r#"{"parameters": {"max_new_tokens": 6}}"#).output_tokens(), Some(6));
         assert_eq!(ask(r#"{"parameters": {"max_tokens": 7}}"#).output_tokens(), Some(7));
+        assert_eq!(ask(r#"{"options": {"num_predict": 8}}"#).output_tokens(), Some(8));
         assert_eq!(ask("{}").output_tokens(), None);
     }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::ask::Ask;
-use super::script::{Length, Part, Script};
+use super::script::{Length, Part, Script, Total};
 use super::scripts::{Form, Scripts};
 use super::shapes::{
-    LENGTH, OpenAi, count, dashscope, response, response_usage, tgi_document, triton_event,
+    LENGTH, OpenAi, count, dashscope, ollama_end, response, response_counts, response_message,
+    response_part, response_usage, tgi_document, triton_event,
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
@@ -36,6 +37,11 @@ pub(crate) enum Dialect {
     Embeddings,
     /// SGLang's own `/generate`
     Generate,
+    /// Ollama's `/api/chat` and `/api/generate`
+    Ollama {
+        /// Whether the text is that of a message.
+        as_messages: bool,
+    },
     /// vLLM's `/pooling`
     Pooling,
     /// `/v1/rerank`
@@ -113,28 +119,58 @@ impl<'a> Author<'a> {
         if !self.ask.is_stream() {
             return None;
         }
-        let is_batch = self.ask.batch(self.dialect).is_some();
-        let form = Form { dialect: self.dialect, usage: self.ask.usage(), style, is_batch };
+        // One prompt in a list of prompts says whose its events are, too.
+        let is_several = self.ask.batch(self.dialect).is_some() || self.choices() > 1;
+        let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
+        let form = Form { dialect, usage: self.ask.usage(), style, is_several, logprobs };
         scripts.find(form, &self.spec.model, self.created)
     }
 
-    /// What is its own of a stream: the first prompt's, and those of the others of its batch.
+    /// What each choice of each prompt has of its own in a stream: the first one, and the others.
+    /// The prompts take turns, so that every piece of a prompt comes after one of each other.
     pub(crate) fn parts(&self) -> (Part, Vec<Part>) {
-        let (number, length) = (self.number, self.length());
-        let part = |index, prompt_tokens| Part { index, number, prompt_tokens, length };
-        match self.ask.batch(self.dialect) {
-            None => (part(0, self.prompt_tokens()), Vec::new()),
-            Some(prompts) => {
-                let others = (0..).zip(prompts).skip(1);
-                let first = part(0, prompts.first().copied().unwrap_or_default());
-                (first, others.map(|(index, tokens)| part(index, *tokens)).collect())
-            }
-        }
+        let (number, length, choices) = (self.number, self.length(), self.choices());
+        let own = [self.prompt_tokens()];
+        let prompts = self.ask.batch(self.dialect).unwrap_or(&own);
+        let part = |choice: u32, (prompt, &prompt_tokens): (u32, &u32)| Part {
+            index: prompt * choices + choice,
+            number,
+            prompt_tokens,
+            length,
+        };
+        let turn = |choice: u32| (0..).zip(prompts).map(move |prompt| part(choice, prompt));
+        let mut parts = (0..choices).flat_map(turn);
+        let first = parts.next().unwrap_or_else(|| part(0, (0, &own[0])));
+        (first, parts.collect())
     }
 
     /// How many prompts are answered.
     pub(crate) fn prompts(&self) -> usize {
         self.ask.batch(self.dialect).map_or(1, <[u32]>::len)
+    }
+
+    /// How many choices each prompt is answered with.
+    fn choices(&self) -> u32 {
+        self.ask.choices(self.dialect)
+    }
+
+    /// The counts of all choices together.
+    pub(crate) fn total(&self) -> Total {
+        Total { prompt_tokens: self.prompt_tokens(), tokens: self.all_tokens() }
+    }
+
+    /// How many tokens all prompts have, where they are prompts for tokens.
+    pub(crate) fn all_prompt_tokens(&self) -> u32 {
+        if self.dialect.generates() { self.prompt_tokens() } else { 0 }
+    }
+
+    /// How many tokens all choices have together.
+    pub(crate) fn all_tokens(&self) -> u32 {
+        if !self.dialect.generates() {
+            return 0;
+        }
+        let choices = self.choices().saturating_mul(self.prompts() as u32);
+        self.length().tokens.saturating_mul(choices)
     }
 
     /// The answer as one document.
@@ -149,6 +185,10 @@ impl<'a> Author<'a> {
             Dialect::Completions => self.completions_document(tokens),
             Dialect::Embeddings => return self.vectors_document("embedding", "embedding", vectors),
             Dialect::Generate => self.generated(tokens),
+            Dialect::Ollama { as_messages } => {
+                let (prompt, text) = (json!(self.prompt_tokens()), words::text(tokens));
+                ollama_end(&self.spec.model, as_messages, &text, &prompt, &json!(tokens))
+            }
             Dialect::Pooling => return self.vectors_document("pooling", "data", vectors),
             Dialect::Rerank => self.ranking(),
             Dialect::Dashscope { as_messages, .. } => {
@@ -168,27 +208,46 @@ impl<'a> Author<'a> {
 
     fn chat_document(&self, tokens: u32) -> Value {
         let message = json!({"role": "assistant", "content": words::text(tokens)});
-        let choice =
-            json!({"index": 0, "message": message, "logprobs": null, "finish_reason": "length"});
-        self.openai("chatcmpl", "chat.completion", &[choice])
+        let choice = |index| {
+            json!({
+                "index": index,
+                "message": message,
+                "logprobs": self.logprobs(tokens),
+                "finish_reason": "length",
+            })
+        };
+        let choices: Vec<Value> = (0..self.choices()).map(choice).collect();
+        self.openai("chatcmpl", "chat.completion", &choices)
     }
 
     fn completions_document(&self, tokens: u32) -> Value {
         let text = words::text(tokens);
-        let choice = |index: usize| json!({"index": index, "text": text, "logprobs": null, "finish_reason": "length"});
-        let choices: Vec<Value> = (0..self.prompts()).map(choice).collect();
+        let choice = |index| {
+            json!({
+                "index": index,
+                "text": text,
+                "logprobs": self.logprobs(tokens),
+                "finish_reason": "length",
+            })
+        };
+        let choices = self.choices().saturating_mul(self.prompts() as u32);
+        let choices: Vec<Value> = (0..choices).map(choice).collect();
         self.openai("cmpl", "text_completion", &choices)
     }
 
+    /// What is told of the probabilities of the first so many tokens.
+    fn logprobs(&self, tokens: u32) -> Value {
+        self.ask.logprobs(self.dialect).map_or(Value::Null, |logprobs| logprobs.of(0, tokens))
+    }
+
     fn responses_document(&self, tokens: u32) -> Value {
-        let part = json!({"type": "output_text", "text": words::text(tokens), "annotations": []});
-        let message = json!({"type": "message", "role": "assistant", "content": [part]});
         let (prompt, number) = (self.prompt_tokens(), self.number.to_string());
+        let part = response_part(&words::text(tokens));
+        let message = response_message(&number, "completed", &[part]);
         let all = json!(prompt.saturating_add(tokens));
-        let usage = response_usage(json!(prompt), json!(tokens), all);
-        let mut document = response(&number, &self.spec.model, "completed");
-        document["output"] = json!([message]);
-        document["usage"] = usage;
+        let mut document =
+            response(&number, &self.spec.model, self.created, "completed", &[message]);
+        document["usage"] = response_counts(json!(prompt), json!(tokens), all);
         document
     }
 
@@ -264,8 +323,7 @@ impl<'a> Author<'a> {
     }
 
     fn usage(&self) -> Value {
-        let (prompt, tokens) = (self.prompt_tokens(), self.length().tokens);
-        let tokens = tokens.saturating_mul(self.prompts() as u32);
+        let (prompt, tokens) = (self.prompt_tokens(), self.all_tokens());
         count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
     }
 

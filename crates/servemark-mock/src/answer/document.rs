@@ -35,15 +35,22 @@ impl Document {
         match (0..=last).find_map(|piece| injected.interruption(piece)) {
             Some(Interruption::Cut) => {
                 whole.bytes.truncate(whole.bytes.len() - body.len().div_ceil(2));
-                whole.step = Step { pieces: 0, end: Some(End::Close) };
+                whole.step = Step { end: Some(End::Close), ..Step::default() };
             }
             Some(Interruption::Hang) => {
                 whole.bytes.clear();
-                whole.step = Step { pieces: 0, end: Some(End::Hang) };
+                whole.step = Step { end: Some(End::Hang), ..Step::default() };
             }
             Some(Interruption::BadFrame | Interruption::Error(_)) | None => {}
         }
         whole
+    }
+
+    /// The same answer, whose output has so many tokens.
+    #[must_use]
+    pub(crate) fn with_tokens(mut self, tokens: u32) -> Self {
+        self.step.tokens = if self.step.pieces > 0 { tokens.into() } else { 0 };
+        self
     }
 
     /// A status in place of the answer, as soon as a response's head is due.
@@ -86,7 +93,7 @@ impl Document {
         };
         let bytes = document(code, "application/json", body.as_bytes(), framing, keep_alive);
         let pieces = usize::from(!body.is_empty());
-        let step = Step { pieces, end: Some(keep_alive.into()) };
+        let step = Step { pieces, end: Some(keep_alive.into()), ..Step::default() };
         Self { due, bytes, step, split: injected.split }
     }
 }

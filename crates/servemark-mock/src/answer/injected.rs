@@ -20,6 +20,8 @@ pub(crate) struct Injected {
     pub(super) merge: NonZeroU32,
     pub(super) split: Option<NonZeroUsize>,
     pub(super) close_delimited: bool,
+    /// How long after the whole answer the connection ends.
+    pub(crate) close_after: Option<Duration>,
 }
 
 /// A status in place of the answer.
@@ -78,12 +80,14 @@ impl Injected {
             merge: NonZeroU32::MIN,
             split: None,
             close_delimited: false,
+            close_after: None,
         }
     }
 
     fn add(&mut self, kind: &FaultKind) {
         match *kind {
             FaultKind::BadFrame { chunk } => self.interrupt(chunk, Interruption::BadFrame),
+            FaultKind::CloseAfter { delay } => self.close_after = Some(delay),
             FaultKind::CloseDelimited => self.close_delimited = true,
             FaultKind::Comments => self.style.comment = Some(": keep-alive"),
             FaultKind::Crlf => self.style.line_end = "\r\n",
@@ -101,7 +105,10 @@ impl Injected {
                 self.status = Some(Status { code, body: body.clone() });
             }
             // These strike a connection and the server, and are looked up there.
-            FaultKind::NotReady { .. } | FaultKind::Reset => {}
+            FaultKind::CloseIdle { .. }
+            | FaultKind::Idle408 { .. }
+            | FaultKind::NotReady { .. }
+            | FaultKind::Reset => {}
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use servemark_core::Stamp;
 
 use super::injected::{Content, Injected, Interruption};
-use super::script::{Part, Script};
+use super::script::{Body, Part, Script, Total};
 use super::shapes::error_json;
 use super::{Schedule, Step};
 use crate::ErrorShape;
@@ -17,8 +17,9 @@ use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
 pub(crate) struct Stream {
     script: Arc<Script>,
     part: Part,
-    /// The other prompts of a batch, whose pieces are due with the first one's.
+    /// The other choices and prompts, whose pieces are due with the first one's.
     others: Vec<Part>,
+    total: Total,
     /// Whether its opening and its closing are told.
     is_framed: bool,
     schedule: Schedule,
@@ -43,6 +44,7 @@ impl Stream {
     pub(crate) fn new(
         script: Arc<Script>,
         (part, others): (Part, Vec<Part>),
+        total: Total,
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
@@ -59,6 +61,7 @@ impl Stream {
             script,
             part,
             others,
+            total,
             is_framed,
             schedule,
             injected,
@@ -80,13 +83,13 @@ impl Stream {
     }
 
     pub(super) fn pieces(&self) -> usize {
-        self.pieces as usize * self.prompts()
+        self.pieces as usize * self.choices()
     }
 
     pub(super) fn next_pieces(&self) -> usize {
         match self.stage {
             Stage::Head | Stage::Tail => 0,
-            Stage::Pieces => (self.group_end() - self.told) as usize * self.prompts(),
+            Stage::Pieces => (self.group_end() - self.told) as usize * self.choices(),
         }
     }
 
@@ -99,9 +102,11 @@ impl Stream {
     }
 
     fn head(&mut self, out: &mut Vec<u8>) -> Step {
-        push_head(200, "text/event-stream; charset=utf-8", self.framing, self.keep_alive, out);
+        push_head(200, self.script.body.content_type(), self.framing, self.keep_alive, out);
         if self.is_framed {
-            self.push_chunk(out, |stream, out| stream.script.open(&stream.part, out));
+            self.push_chunk(out, |stream, out| {
+                stream.parts().for_each(|part| stream.script.open(part, out));
+            });
         }
         self.go_on();
         Step::default()
@@ -122,10 +127,10 @@ impl Stream {
     fn tell_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
         match self.injected.interruption(self.told) {
             None => {
-                for part in [&self.part].into_iter().chain(&self.others) {
-                    self.script.tell(part, self.told, out);
-                }
-                step.pieces += self.prompts();
+                self.parts().for_each(|part| self.script.tell(part, self.told, out));
+                let (from, until) = self.part.length.tokens_of(self.told);
+                step.pieces += self.choices();
+                step.tokens += u64::from(until - from) * self.choices() as u64;
             }
             Some(Interruption::BadFrame) => self.push_event(BAD_FRAME, out),
             Some(Interruption::Cut) => step.end = Some(End::Close),
@@ -141,7 +146,8 @@ impl Stream {
             && self.injected.content != Content::Nothing;
         self.push_chunk(out, |stream, out| {
             if stream.is_framed {
-                stream.script.close(&stream.part, out);
+                stream.parts().for_each(|part| stream.script.end(part, out));
+                stream.script.close(&stream.part, stream.total, out);
             }
             if is_marked {
                 stream.push_event("[DONE]", out);
@@ -150,7 +156,7 @@ impl Stream {
         if self.framing == Framing::Chunked {
             out.extend_from_slice(b"0\r\n\r\n");
         }
-        Step { pieces: 0, end: Some(self.keep_alive.into()) }
+        Step { end: Some(self.keep_alive.into()), ..Step::default() }
     }
 
     /// Plans the next step. The tail is due with the last piece.
@@ -166,7 +172,12 @@ impl Stream {
         }
     }
 
-    fn prompts(&self) -> usize {
+    /// All choices of all prompts.
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        [&self.part].into_iter().chain(&self.others)
+    }
+
+    fn choices(&self) -> usize {
         1 + self.others.len()
     }
 
@@ -183,7 +194,11 @@ impl Stream {
     }
 
     fn push_event(&self, data: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.injected.style.event(data).as_bytes());
+        let event = match self.script.body {
+            Body::Events => self.injected.style.event(data),
+            Body::Lines => self.injected.style.data_line(data),
+        };
+        out.extend_from_slice(event.as_bytes());
     }
 
     /// Appends what `events` appends, as a chunk if the body has chunks.
@@ -220,7 +235,8 @@ mod tests {
         let author = Author::new(&spec, &ask, Dialect::Completions, 1, 0);
         let script = author.script(&Scripts::default(), injected.style).unwrap();
         let schedule = Schedule::new(&spec, Stamp::ZERO, 1, &injected);
-        let mut stream = Stream::new(script, author.parts(), schedule, injected, KeepAlive::Yes);
+        let mut stream =
+            Stream::new(script, author.parts(), author.total(), schedule, injected, KeepAlive::Yes);
         let mut steps = Vec::new();
         let mut now = 0;
         loop {

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
+use super::ask::Logprobs;
 use super::words;
 
 /// Stands in an event where its own text goes.
@@ -23,6 +24,12 @@ pub(super) const ALL_TEXT: &str = "\u{e006}";
 /// Stands in an event, as a string, where the prompt's place in its batch goes.
 pub(super) const INDEX: &str = "\u{e007}";
 
+/// Stands in an event, as a string, where the number of the event within its stream goes. Events
+/// that are rendered together have consecutive numbers.
+pub(super) const SEQUENCE: &str = "\u{e008}";
+/// Stands in an event, as a string, where the probabilities of its tokens go.
+pub(super) const LOGPROBS: &str = "\u{e009}";
+
 /// How events are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Style {
@@ -40,6 +47,16 @@ impl Style {
     /// The same, behind a line that names it.
     pub(super) fn named(self, name: &str, json: &Value) -> String {
         self.lines(&format!("event: {name}{}data: {json}", self.line_end))
+    }
+
+    /// The line of a stream of lines that holds this JSON.
+    pub(super) fn line(self, json: &Value) -> String {
+        self.data_line(&json.to_string())
+    }
+
+    /// The line of a stream of lines that holds `data`.
+    pub(super) fn data_line(self, data: &str) -> String {
+        format!("{data}{}", self.line_end)
     }
 
     /// The event that holds `data`.
@@ -65,12 +82,15 @@ pub(super) struct Filling {
     /// The first token of the piece, and the first that is no longer of it.
     pub(super) from: u32,
     pub(super) until: u32,
+    /// The number of the first event within its stream.
+    pub(super) sequence: u32,
 }
 
 /// Events with gaps.
 #[derive(Debug)]
 pub(super) struct Template {
     parts: Vec<Part>,
+    logprobs: Option<Logprobs>,
 }
 
 #[derive(Debug, Eq, PartialEq)]
@@ -79,8 +99,10 @@ enum Part {
     Fixed(Vec<u8>),
     HexNumber,
     Index,
+    Logprobs,
     Number,
     Prompt,
+    Sequence,
     Text,
     Tokens,
     Total,
@@ -90,25 +112,45 @@ impl Template {
     /// A template of events that have the gaps above.
     pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
-        let events = [TOKENS, TOTAL, PROMPT, INDEX].into_iter().fold(events.to_owned(), bare);
-        Self { parts: parts(&events) }
+        let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS]
+            .into_iter()
+            .fold(events.to_owned(), bare);
+        Self { parts: parts(&events), logprobs: None }
+    }
+
+    /// The same template, which tells the probabilities of its tokens in that way.
+    pub(super) fn with(self, logprobs: Option<Logprobs>) -> Self {
+        Self { logprobs, ..self }
     }
 
     /// Appends the events.
     pub(super) fn render(&self, filling: &Filling, out: &mut Vec<u8>) {
+        let mut sequence = filling.sequence;
         for part in &self.parts {
             match part {
                 Part::AllText => words::push(0, filling.until, out),
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::HexNumber => push_padded_hex(filling.number, out),
                 Part::Index => push_number(filling.index.into(), out),
+                Part::Logprobs => self.push_logprobs(filling, out),
                 Part::Number => push_number(filling.number, out),
                 Part::Prompt => push_number(filling.prompt_tokens.into(), out),
+                Part::Sequence => {
+                    push_number(sequence.into(), out);
+                    sequence += 1;
+                }
                 Part::Text => words::push(filling.from, filling.until - filling.from, out),
                 Part::Tokens => push_number(filling.until.into(), out),
                 Part::Total => push_number(filling.total(), out),
             }
         }
+    }
+}
+
+impl Template {
+    fn push_logprobs(&self, filling: &Filling, out: &mut Vec<u8>) {
+        let told = self.logprobs.map_or(Value::Null, |how| how.of(filling.from, filling.until));
+        write!(out, "{told}").expect("a vector takes any number of bytes");
     }
 }
 
@@ -129,8 +171,10 @@ fn parts(events: &str) -> Vec<Part> {
             ALL_TEXT => Part::AllText,
             HEX_NUMBER => Part::HexNumber,
             INDEX => Part::Index,
+            LOGPROBS => Part::Logprobs,
             NUMBER => Part::Number,
             PROMPT => Part::Prompt,
+            SEQUENCE => Part::Sequence,
             TEXT => Part::Text,
             TOKENS => Part::Tokens,
             _ => Part::Total,
@@ -149,7 +193,7 @@ fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number:032x}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e007}';
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e009}';
 
 #[cfg(test)]
 mod tests {
@@ -160,7 +204,8 @@ mod tests {
     #[track_caller]
     fn check(style: Style, text: &str, expected: &str) {
         let json = json!({"text": text, "tokens": TOKENS, "total": TOTAL});
-        let filling = Filling { number: 31, index: 7, prompt_tokens: 10, from: 1, until: 3 };
+        let filling =
+            Filling { number: 31, index: 7, prompt_tokens: 10, from: 1, until: 3, sequence: 0 };
         let mut out = Vec::new();
         Template::new(&style.json(&json)).render(&filling, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
@@ -176,7 +221,8 @@ mod tests {
 
     #[test]
     fn requests_have_their_own_numbers() {
-        let filling = Filling { number: 31, index: 7, prompt_tokens: 10, from: 0, until: 0 };
+        let filling =
+            Filling { number: 31, index: 7, prompt_tokens: 10, from: 0, until: 0, sequence: 0 };
         let mut out = Vec::new();
         let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\" \"{INDEX}\"");
         Template::new(&events).render(&filling, &mut out);

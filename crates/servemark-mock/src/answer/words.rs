@@ -19,6 +19,21 @@ pub(super) fn text(count: u32) -> String {
     String::from_utf8(bytes).expect("the words are ASCII")
 }
 
+/// The text of one token.
+pub(super) fn word(token: u32) -> String {
+    let mut bytes = Vec::with_capacity(WIDTH);
+    push(token, 1, &mut bytes);
+    String::from_utf8(bytes).expect("the words are ASCII")
+}
+
+/// How many characters of an answer come before a token.
+pub(super) fn offset(token: u32) -> usize {
+    token as usize * WIDTH
+}
+
+/// How many words there are.
+pub(super) const COUNT: u32 = WORDS as u32;
+
 /// Each is one token in the vocabularies of the day.
 const CIRCLE: &[u8] =
     b" time year work life hand part case week home side line word room door book mind";

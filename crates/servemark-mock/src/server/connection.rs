@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::mem;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use mio::event::{Event, Source};
@@ -28,6 +29,10 @@ pub(super) struct Connection {
     /// Whether there may be something to read. Events are edges: each is told once.
     is_readable: bool,
     peer_has_finished: bool,
+    /// How long after the answer under way the connection ends, where that is a fault.
+    pub(super) close_after: Option<Duration>,
+    /// When it ends if nothing happens before.
+    pub(super) ends_at: Option<Stamp>,
 }
 
 /// What a connection is at. Closed: these are the parts of its life.
@@ -43,6 +48,8 @@ pub(super) enum Stage {
     Held(Box<Delivery>),
     /// The next request is waited for.
     Idle,
+    /// The connection ends before another request is read.
+    Parting,
 }
 
 /// What a connection has for the server.
@@ -64,6 +71,8 @@ impl Connection {
             backlog: BytesMut::new(),
             is_readable: true,
             peer_has_finished: false,
+            close_after: None,
+            ends_at: None,
         }
     }
 

@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
+use super::work::OpenWork;
 use crate::answer::{Answer, Step};
 use crate::http::End;
 use crate::truth::OpenTruth;
@@ -14,11 +15,12 @@ use crate::truth::OpenTruth;
 pub(super) struct Delivery {
     answer: Answer,
     truth: OpenTruth,
+    work: OpenWork,
 }
 
 impl Delivery {
-    pub(super) fn new(answer: Answer, truth: OpenTruth) -> Self {
-        Self { answer, truth }
+    pub(super) fn new(answer: Answer, truth: OpenTruth, work: OpenWork) -> Self {
+        Self { answer, truth, work }
     }
 
     /// When the next step is due.
@@ -43,11 +45,17 @@ impl Delivery {
         let mut step = self.answer.step(out);
         while self.is_joined(&step, now, most) {
             let next = self.answer.step(out);
-            step = Step { pieces: step.pieces + next.pieces, end: next.end };
+            step = Step {
+                pieces: step.pieces + next.pieces,
+                tokens: step.tokens + next.tokens,
+                end: next.end,
+            };
         }
         self.truth.sent(MachineClock.now(), step.pieces);
+        self.work.sent(step.pieces, step.tokens);
         if step.end.is_some() {
             self.truth.close();
+            self.work.close();
         }
         step.end
     }

@@ -39,6 +39,9 @@ pub(super) struct EventLoop {
     connections: Connections,
     /// The connections whose answers go on, by when they do.
     queue: Queue,
+    /// The connections that end if nothing happens before, by when they do. One that something
+    /// happened to since has another time of its own.
+    ends: Queue,
     last_pass: Stamp,
     /// What is read into, and what is sent from; kept for their memory.
     read: Vec<u8>,
@@ -59,6 +62,7 @@ impl EventLoop {
             inbox,
             connections: Connections::default(),
             queue: Queue::default(),
+            ends: Queue::default(),
             last_pass: Stamp::ZERO,
             read: vec![0; READ_AT_MOST],
             sent: Vec::new(),
@@ -90,6 +94,7 @@ impl EventLoop {
                 self.react(event);
             }
             self.send_due();
+            self.end_due();
             self.readmit();
         }
     }
@@ -99,7 +104,8 @@ impl EventLoop {
         if self.site.spec.spin {
             return Some(Duration::ZERO);
         }
-        let due = self.queue.next_due()?;
+        let dues = [self.queue.next_due(), self.ends.next_due()];
+        let due = dues.into_iter().flatten().min()?;
         let now = MachineClock.now();
         if due <= now {
             return Some(Duration::ZERO);
@@ -172,6 +178,35 @@ impl EventLoop {
         }
     }
 
+    /// Ends the connections whose time is over.
+    fn end_due(&mut self) {
+        let now = MachineClock.now();
+        while let Some(slot) = self.ends.pop_due(now) {
+            let Some(connection) = self.connections.get(slot) else { continue };
+            if connection.ends_at.is_none_or(|ends_at| ends_at > now) {
+                continue;
+            }
+            let is_told = self.site.idle_limit.is_some_and(|limit| limit.is_told);
+            if matches!(connection.stage, Stage::Idle) && is_told {
+                // A peer that is gone does not read it.
+                let _ = connection.send(REQUEST_TIMEOUT);
+            }
+            self.connections.remove(slot);
+        }
+    }
+
+    /// From now on a connection waits for its next request, or for its end where that is a fault.
+    fn wait_idle(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get(slot) else { return };
+        let parting = connection.close_after.take();
+        connection.stage = if parting.is_some() { Stage::Parting } else { Stage::Idle };
+        let limit = parting.or(self.site.idle_limit.map(|limit| limit.after));
+        connection.ends_at = limit.map(|limit| MachineClock.now() + limit);
+        if let Some(ends_at) = connection.ends_at {
+            self.ends.push(ends_at, slot);
+        }
+    }
+
     /// Does all that a connection can do without waiting.
     fn go_on(&mut self, slot: usize) {
         loop {
@@ -191,14 +226,14 @@ impl EventLoop {
             return Ok(Next::Wait);
         }
         match connection.stage {
-            Stage::Answering(_) | Stage::Elsewhere => Ok(Next::Wait),
+            Stage::Answering(_) | Stage::Elsewhere | Stage::Parting => Ok(Next::Wait),
             Stage::Ending(End::Close) => Ok(Next::Close),
             Stage::Ending(End::Hang) => {
                 let is_left = connection.is_left(&mut self.read)?;
                 Ok(if is_left { Next::Close } else { Next::Wait })
             }
             Stage::Ending(End::Whole) => {
-                connection.stage = Stage::Idle;
+                self.wait_idle(slot);
                 Ok(Next::Go)
             }
             Stage::Held(_) => {
@@ -217,6 +252,7 @@ impl EventLoop {
             Incoming::End => Ok(Next::Close),
             Incoming::Nothing => Ok(Next::Wait),
             Incoming::Request(request, reception) => {
+                connection.ends_at = None;
                 let reply = self.site.reply_to(request, reception);
                 self.answer(slot, reply)?;
                 Ok(Next::Go)
@@ -226,8 +262,11 @@ impl EventLoop {
 
     fn answer(&mut self, slot: usize, reply: Reply) -> io::Result<()> {
         match reply {
-            Reply::Answer(answer, truth) => {
-                let delivery = Box::new(Delivery::new(answer, truth));
+            Reply::Answer(answer, truth, work, close_after) => {
+                if let Some(connection) = self.connections.get(slot) {
+                    connection.close_after = close_after;
+                }
+                let delivery = Box::new(Delivery::new(answer, truth, work));
                 self.queue.push(delivery.due(), slot);
                 self.enter(slot, Stage::Answering(delivery));
                 Ok(())
@@ -279,6 +318,10 @@ fn after(now: Stamp) -> Stamp {
 /// How soon after a pass the loop wakes up for the next one. Below some twenty thousand pieces a
 /// second hardly anything is due so soon; above, a wake-up serves several pieces.
 const BETWEEN_PASSES: Duration = Duration::from_micros(50);
+
+/// What a server says to a client whose request it no longer waits for.
+const REQUEST_TIMEOUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// Connections have the small numbers.
 const ALARM: Token = Token(usize::MAX);

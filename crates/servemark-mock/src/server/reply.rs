@@ -1,9 +1,17 @@
 //! From a request to what is sent in reply.
 
-use super::route::Route;
+use std::time::Duration;
+
+use servemark_core::Clock;
+use servemark_pacer::MachineClock;
+
+use super::metrics;
+use super::route::{Route, VERSION};
 use super::site::Site;
+use super::work::OpenWork;
 use crate::answer::{
-    Answer, Ask, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
+    Answer, Ask, AskFault, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
+    refusal,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::reception::Reception;
@@ -12,8 +20,9 @@ use crate::truth::{OpenTruth, TruthLog, write_truth};
 /// What is sent in reply.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Bytes over time, with their truth.
-    Answer(Answer, OpenTruth),
+    /// Bytes over time, with their truth, the work that they are, and how long after them the
+    /// connection ends where that is a fault.
+    Answer(Answer, OpenTruth, OpenWork, Option<Duration>),
     /// Bytes at once.
     Now(Vec<u8>, End),
     /// The truth log.
@@ -53,10 +62,20 @@ impl Site {
                 now("", keep_alive)
             }
             Route::Health => now("", keep_alive),
+            Route::Metrics => {
+                let counts = self.work.counts(MachineClock.now());
+                let text = metrics::text(&counts, &self.spec.model);
+                reply(200, metrics::CONTENT_TYPE, &text, keep_alive)
+            }
+            Route::Model => match self.model_of(head.path()) {
+                Ok(model) => now(&model, keep_alive),
+                Err(fault) => refused(&fault, keep_alive),
+            },
             Route::ModelInfo => now(&self.model_info(), keep_alive),
             Route::Models => now(&self.models(), keep_alive),
             Route::ServerInfo => now(&self.server_info(), keep_alive),
             Route::Truth => Reply::Truth(keep_alive),
+            Route::Version => now(VERSION, keep_alive),
             Route::Unknown => {
                 let message = format!("there is no route {} {}", head.method(), head.path());
                 error(404, &message, keep_alive)
@@ -74,16 +93,23 @@ impl Site {
         if streams(request) {
             ask = ask.streamed();
         }
+        if matches!(dialect, Dialect::Ollama { .. }) {
+            ask = ask.streamed_by_default();
+        }
         let dialect = dialect.of(&ask);
+        if let Some(fault) = ask.fault(dialect, &self.spec.model, self.spec.strict_model) {
+            return refused(&fault, keep_alive);
+        }
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let author = Author::new(&self.spec, &ask, dialect, number, self.created);
         let begins = self.seat(reception.at, schedule.lasts(author.length()));
-        let schedule = schedule.beginning(begins);
+        let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
         let answer = self.compose(&author, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces(), author.prompts());
-        Reply::Answer(answer, truth)
+        let work = self.work.open(reception.at, begins, author.all_prompt_tokens());
+        Reply::Answer(answer, truth, work, close_after)
     }
 
     fn compose(
@@ -97,11 +123,13 @@ impl Site {
             return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
         }
         if let Some(script) = author.script(&self.scripts, injected.style()) {
-            let stream = Stream::new(script, author.parts(), schedule, injected, keep_alive);
+            let stream =
+                Stream::new(script, author.parts(), author.total(), schedule, injected, keep_alive);
             return Answer::Stream(Box::new(stream));
         }
         let (body, length) = (author.document(&self.vectors), author.length());
-        Answer::Document(Document::new(&body, length, &schedule, &injected, keep_alive))
+        let document = Document::new(&body, length, &schedule, &injected, keep_alive);
+        Answer::Document(document.with_tokens(author.all_tokens()))
     }
 }
 
@@ -129,15 +157,23 @@ fn index(request: &Request) -> Option<usize> {
 }
 
 fn now(body: &str, keep_alive: KeepAlive) -> Reply {
-    reply(200, body, keep_alive)
+    reply(200, JSON, body, keep_alive)
 }
 
 fn error(status: u16, message: &str, keep_alive: KeepAlive) -> Reply {
-    reply(status, &error_document(status, message), keep_alive)
+    reply(status, JSON, &error_document(status, message), keep_alive)
 }
 
-fn reply(status: u16, body: &str, keep_alive: KeepAlive) -> Reply {
+/// A request that cannot be answered, told as OpenAI's API tells it.
+fn refused(fault: &AskFault, keep_alive: KeepAlive) -> Reply {
+    let (status, body) = refusal(fault);
+    reply(status, JSON, &body, keep_alive)
+}
+
+fn reply(status: u16, content_type: &str, body: &str, keep_alive: KeepAlive) -> Reply {
     let framing = Framing::Length(body.len());
-    let bytes = document(status, "application/json", body.as_bytes(), framing, keep_alive);
+    let bytes = document(status, content_type, body.as_bytes(), framing, keep_alive);
     Reply::Now(bytes, keep_alive.into())
 }
+
+const JSON: &str = "application/json";

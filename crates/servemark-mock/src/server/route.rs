@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::site::Site;
-use crate::answer::Dialect;
+use crate::answer::{AskFault, Dialect};
 
 /// Where a request goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,11 +15,15 @@ pub(super) enum Route {
     /// Flushes a cache, or starts or stops a profiler; there is none, but the call is remembered.
     Control,
     Health,
+    Metrics,
+    /// One model, which the path names.
+    Model,
     ModelInfo,
     Models,
     ServerInfo,
     Truth,
     Unknown,
+    Version,
 }
 
 impl Route {
@@ -31,6 +35,8 @@ impl Route {
                 Self::Answer(Dialect::Completions)
             }
             ("POST", "/v1/embeddings" | "/embeddings") => Self::Answer(Dialect::Embeddings),
+            ("POST", "/api/chat") => Self::Answer(Dialect::Ollama { as_messages: true }),
+            ("POST", "/api/generate") => Self::Answer(Dialect::Ollama { as_messages: false }),
             ("POST", "/pooling") => Self::Answer(Dialect::Pooling),
             ("POST", "/v1/systemone") => Self::Answer(Dialect::Systemone),
             ("POST", "/v1/decide") => Self::Answer(Dialect::Autotrust),
@@ -55,8 +61,11 @@ impl Route {
             ) => Self::Control,
             ("GET", "/health" | "/health_generate" | "/v2/health/ready") => Self::Health,
             ("GET", "/model_info" | "/get_model_info") => Self::ModelInfo,
+            ("GET", "/metrics") => Self::Metrics,
             ("GET", "/v1/models") => Self::Models,
+            ("GET", path) if path.starts_with(ONE_MODEL) => Self::Model,
             ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,
+            ("GET", "/version") => Self::Version,
             ("GET", "/__truth") => Self::Truth,
             ("DELETE", "/__truth") => Self::ClearTruth,
             _ => Self::Unknown,
@@ -77,14 +86,27 @@ impl Site {
     }
 
     pub(super) fn models(&self) -> String {
-        let model = json!({
+        json!({"object": "list", "data": [self.model()]}).to_string()
+    }
+
+    /// The model that a path names, if it is the one that is served.
+    pub(super) fn model_of(&self, path: &str) -> Result<String, AskFault> {
+        let name = decoded(path.strip_prefix(ONE_MODEL).unwrap_or_default());
+        if name == self.spec.model {
+            Ok(self.model().to_string())
+        } else {
+            Err(AskFault::UnknownModel(name))
+        }
+    }
+
+    fn model(&self) -> Value {
+        json!({
             "id": self.spec.model,
             "object": "model",
             "created": self.created,
             "owned_by": "servemark",
             "root": self.spec.model,
-        });
-        json!({"object": "list", "data": [model]}).to_string()
+        })
     }
 
     pub(super) fn server_info(&self) -> String {
@@ -106,6 +128,24 @@ impl Site {
         .to_string()
     }
 }
+
+/// A part of a path without its percent encoding. What is not UTF-8 then names no model.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|hex| str::from_utf8(hex).ok());
+        let byte = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const ONE_MODEL: &str = "/v1/models/";
+
+/// The version as vLLM tells it: of the simulator, which imitates no particular release.
+pub(super) const VERSION: &str = concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
 /// What is said of a server without places, and of its cache, of which it has none.
 const MOST_RUNNING: usize = 1 << 16;

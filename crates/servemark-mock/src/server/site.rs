@@ -1,7 +1,7 @@
 //! What all threads of a server share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_core::{Clock, Stamp, unix_now};
@@ -9,6 +9,7 @@ use servemark_pacer::MachineClock;
 
 use super::Logs;
 use super::places::Places;
+use super::work::Work;
 use crate::answer::{Scripts, Vectors};
 use crate::{FaultKind, MockSpec};
 
@@ -20,10 +21,12 @@ pub(super) struct Site {
     /// When the model is said to have been made, in seconds since the Unix epoch.
     pub(super) created: u64,
     pub(super) ready_at: Stamp,
+    pub(super) idle_limit: Option<IdleLimit>,
     pub(super) scripts: Scripts,
     pub(super) vectors: Vectors,
     answers: AtomicU64,
     places: Option<Mutex<Places>>,
+    pub(super) work: Arc<Work>,
 }
 
 impl Site {
@@ -31,12 +34,14 @@ impl Site {
         Self {
             ready_at: MachineClock.now() + unready_time(&spec),
             places: spec.places.map(|places| Mutex::new(Places::new(places))),
+            idle_limit: IdleLimit::of(&spec),
             spec,
             logs,
             created: unix_now().as_secs(),
             scripts: Scripts::default(),
             vectors: Vectors::default(),
             answers: AtomicU64::new(0),
+            work: Arc::default(),
         }
     }
 
@@ -50,6 +55,26 @@ impl Site {
     pub(super) fn seat(&self, now: Stamp, lasts: Duration) -> Stamp {
         let Some(places) = &self.places else { return now };
         places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts)
+    }
+}
+
+/// What happens to a connection on which no request has come for a while.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleLimit {
+    pub(super) after: Duration,
+    /// Whether a 408 precedes its end.
+    pub(super) is_told: bool,
+}
+
+impl IdleLimit {
+    /// The shortest limit among the faults, if there is any.
+    pub(super) fn of(spec: &MockSpec) -> Option<Self> {
+        let limits = spec.faults.iter().filter_map(|fault| match *fault.kind() {
+            FaultKind::CloseIdle { limit } => Some(Self { after: limit, is_told: false }),
+            FaultKind::Idle408 { limit } => Some(Self { after: limit, is_told: true }),
+            _ => None,
+        });
+        limits.min_by_key(|limit| limit.after)
     }
 }
 

@@ -31,9 +31,16 @@ use crate::MockError;
 /// | `comments` | a comment precedes every event |
 /// | `merge:EVENTS` | so many chunks go out in one, when the last of them is due |
 /// | `close-delimited` | an HTTP/1.0 answer that ends with its connection |
+/// | `close-after:DURATION` | the connection ends so long after a whole answer that said it would stay |
+/// | `close-idle:DURATION` | a connection ends on which no request came for so long after an answer |
+/// | `idle-408:DURATION` | the same, and a 408 that nobody asked for precedes the end |
 /// | `reset` | the connection is reset as soon as it is accepted |
 /// | `slow-headers:DURATION` | the response's head comes so late |
 /// | `not-ready:DURATION` | every route answers 503 for so long after the start |
+///
+/// `close-after` reads no request between the answer and the end, which loses one that was sent
+/// meanwhile, as llama.cpp's server does. `close-idle` and `idle-408` count from the end of an answer
+/// and are faults of every connection.
 ///
 /// An answer that is one document has one chunk, due when the last one of a stream would be.
 /// `cut` sends half of it, `stall` delays it; faults in the stream's text do not touch it.
@@ -91,6 +98,16 @@ pub enum FaultKind {
     },
     /// An answer that ends with its connection.
     CloseDelimited,
+    /// The connection ends after a whole answer that said it would stay.
+    CloseAfter {
+        /// How long after.
+        delay: Duration,
+    },
+    /// A connection without requests ends.
+    CloseIdle {
+        /// After how long.
+        limit: Duration,
+    },
     /// A comment before every event.
     Comments,
     /// Lines that end with CR LF.
@@ -108,6 +125,11 @@ pub enum FaultKind {
         chunk: u32,
         /// How it looks.
         shape: ErrorShape,
+    },
+    /// A connection without requests ends with a 408.
+    Idle408 {
+        /// After how long.
+        limit: Duration,
     },
     /// Several chunks in one.
     Merge {

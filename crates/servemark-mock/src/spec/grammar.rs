@@ -15,7 +15,10 @@ pub(super) fn parse(text: &str) -> Result<Fault, MockError> {
     };
     let kind = parts.kind().ok_or_else(|| bad(format!("{form}[/EVERY]")))?;
     match (&kind, parts.every) {
-        (FaultKind::NotReady { .. }, Some(_)) => Err(bad(format!("{form}, without /EVERY"))),
+        (
+            FaultKind::CloseIdle { .. } | FaultKind::Idle408 { .. } | FaultKind::NotReady { .. },
+            Some(_),
+        ) => Err(bad(format!("{form}, without /EVERY"))),
         (_, every) => Ok(Fault::every_nth(kind, every.unwrap_or(NonZeroU32::MIN))),
     }
 }
@@ -23,12 +26,15 @@ pub(super) fn parse(text: &str) -> Result<Fault, MockError> {
 pub(super) fn write(kind: &FaultKind, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     match kind {
         FaultKind::BadFrame { chunk } => write!(out, "bad-frame@{chunk}"),
+        FaultKind::CloseAfter { delay } => write!(out, "close-after:{}ms", millis(*delay)),
         FaultKind::CloseDelimited => out.write_str("close-delimited"),
+        FaultKind::CloseIdle { limit } => write!(out, "close-idle:{}ms", millis(*limit)),
         FaultKind::Comments => out.write_str("comments"),
         FaultKind::Crlf => out.write_str("crlf"),
         FaultKind::Cut { chunk } => write!(out, "cut@{chunk}"),
         FaultKind::Empty => out.write_str("empty"),
         FaultKind::Error { chunk, shape } => write!(out, "error@{chunk}:{}", shape_name(*shape)),
+        FaultKind::Idle408 { limit } => write!(out, "idle-408:{}ms", millis(*limit)),
         FaultKind::Merge { events } => write!(out, "merge:{events}"),
         FaultKind::NoDone => out.write_str("no-done"),
         FaultKind::NotReady { until } => write!(out, "not-ready:{}ms", millis(*until)),
@@ -68,13 +74,22 @@ impl<'a> Parts<'a> {
     fn kind(&self) -> Option<FaultKind> {
         let kind = match (self.name, self.chunk, self.argument) {
             ("bad-frame", Some(chunk), None) => FaultKind::BadFrame { chunk: chunk.parse().ok()? },
+            ("close-after", None, Some(delay)) => {
+                FaultKind::CloseAfter { delay: parse_duration(delay).ok()? }
+            }
             ("close-delimited", None, None) => FaultKind::CloseDelimited,
+            ("close-idle", None, Some(limit)) => {
+                FaultKind::CloseIdle { limit: parse_duration(limit).ok()? }
+            }
             ("comments", None, None) => FaultKind::Comments,
             ("crlf", None, None) => FaultKind::Crlf,
             ("cut", Some(chunk), None) => FaultKind::Cut { chunk: chunk.parse().ok()? },
             ("empty", None, None) => FaultKind::Empty,
             ("error", Some(chunk), Some(name)) => {
                 FaultKind::Error { chunk: chunk.parse().ok()?, shape: shape(name)? }
+            }
+            ("idle-408", None, Some(limit)) => {
+                FaultKind::Idle408 { limit: parse_duration(limit).ok()? }
             }
             ("merge", None, Some(events)) => FaultKind::Merge { events: events.parse().ok()? },
             ("no-done", None, None) => FaultKind::NoDone,
@@ -127,14 +142,17 @@ fn name_of(form: &str) -> &str {
 const SHAPES: [ErrorShape; 3] = [ErrorShape::Flat, ErrorShape::Object, ErrorShape::String];
 
 /// How every fault is written.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 19] = [
     "bad-frame@CHUNK",
+    "close-after:DURATION",
     "close-delimited",
+    "close-idle:DURATION",
     "comments",
     "crlf",
     "cut@CHUNK",
     "empty",
     "error@CHUNK:object|string|flat",
+    "idle-408:DURATION",
     "merge:EVENTS",
     "no-done",
     "not-ready:DURATION",
@@ -154,7 +172,9 @@ mod tests {
     fn every_fault_is_written_as_it_is_read() {
         for text in [
             "bad-frame@2",
+            "close-after:0.2ms/3",
             "close-delimited",
+            "close-idle:50ms",
             "comments/2",
             "crlf",
             "cut@5/3",
@@ -162,6 +182,7 @@ mod tests {
             "error@0:flat",
             "error@1:object/9",
             "error@1:string",
+            "idle-408:50ms",
             "merge:4",
             "no-done",
             "not-ready:1500ms",
@@ -201,7 +222,8 @@ mod tests {
         check_refused("split:0", "expected split:BYTES[/EVERY]");
         check_refused("crlf:yes", "expected crlf[/EVERY]");
         check_refused("not-ready:1s/2", "expected not-ready:DURATION, without /EVERY");
+        check_refused("close-idle:1s/2", "expected close-idle:DURATION, without /EVERY");
         let message = "explode".parse::<Fault>().unwrap_err().to_string();
-        assert!(message.contains("expected one of bad-frame@CHUNK, close-delimited"), "{message}");
+        assert!(message.contains("expected one of bad-frame@CHUNK, close-after"), "{message}");
     }
 }

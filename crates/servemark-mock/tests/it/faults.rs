@@ -208,3 +208,54 @@ fn a_server_becomes_ready() {
     while get(&server, "/health").status == 503 {}
     assert_eq!(complete(&server, 1).status, 200);
 }
+
+/// An answer on a connection that says it stays, and then all that the server does with it.
+fn after_an_answer(fault: &str) -> (Response, Vec<u8>) {
+    let server = server(&[fault]);
+    let mut socket = connect(&server);
+    socket.write_all(&request("POST", "/v1/completions", "", &completion(2))).unwrap();
+    let response = Response::read_one(&mut socket);
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).unwrap();
+    (response, rest)
+}
+
+#[test]
+fn a_connection_that_said_it_stays_ends_after_its_answer() {
+    for fault in ["close-after:0.05ms", "close-idle:1ms"] {
+        let (response, rest) = after_an_answer(fault);
+        assert!(
+            response.is_whole && !response.head.to_lowercase().contains("close"),
+            "{response:?}"
+        );
+        assert!(rest.is_empty(), "{fault}: {rest:?}");
+    }
+}
+
+#[test]
+fn an_idle_connection_gets_a_408_that_nobody_asked_for() {
+    let (response, rest) = after_an_answer("idle-408:1ms");
+    assert_eq!(response.status, 200);
+    assert!(rest.starts_with(b"HTTP/1.1 408 "), "{rest:?}");
+}
+
+#[test]
+fn an_idle_limit_counts_anew_from_each_answer() {
+    let server = server(&["close-idle:100s"]);
+    let mut socket = connect(&server);
+    for _ in 0..3 {
+        socket.write_all(&request("POST", "/v1/completions", "", &completion(2))).unwrap();
+        assert!(Response::read_one(&mut socket).is_whole);
+    }
+}
+
+#[test]
+fn only_every_nth_answer_is_followed_by_the_end() {
+    let server = server(&["close-after:0.05ms/3"]);
+    let mut socket = connect(&server);
+    for _ in 0..3 {
+        socket.write_all(&request("POST", "/v1/completions", "", &completion(2))).unwrap();
+        assert!(Response::read_one(&mut socket).is_whole);
+    }
+    assert_eq!(socket.read(&mut [0; 8]).unwrap(), 0);
+}

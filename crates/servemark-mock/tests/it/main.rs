@@ -5,5 +5,7 @@
 mod client;
 mod connections;
 mod faults;
+mod openai;
 mod routes;
+mod sdk;
 mod truth;

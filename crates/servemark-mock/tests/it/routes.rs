@@ -201,7 +201,13 @@ fn responses_name_their_events_and_end_with_the_whole() {
     let last = response.body.trim_end().rsplit("data: ").next().unwrap();
     let last: Value = serde_json::from_str(last).unwrap();
     assert_eq!(last["type"], "response.completed");
-    let usage = json!({"input_tokens": 2, "output_tokens": 8, "total_tokens": 10});
+    let usage = json!({
+        "input_tokens": 2,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 8,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 10,
+    });
     assert_eq!(last["response"]["usage"], usage);
     let body = r#"{"model": "m", "input": "a b", "max_output_tokens": 8}"#;
     let answer = post(&server(&[]), "/v1/responses", body).json();
@@ -310,6 +316,32 @@ fn dashscope_answers_in_one_piece() {
     let answer = post(&server(&[]), DASHSCOPE, &body).json();
     assert_eq!(answer["output"], json!({"finish_reason": "length", "text": TEXT}));
     assert_eq!(answer["usage"]["input_tokens"], 3);
+}
+
+#[test]
+fn ollama_answers_in_lines_unless_it_is_told_not_to() {
+    for (path, asked, text) in [
+        ("/api/chat", CHAT, "/message/content"),
+        ("/api/generate", r#""prompt": "a b""#, "/response"),
+    ] {
+        let body = |more: &str| format!(r#"{{{asked}, "options": {{"num_predict": 8}}{more}}}"#);
+        let response = post(&server(&[]), path, &body(""));
+        let content_type = "\r\ncontent-type: application/x-ndjson\r\n";
+        assert!(response.head.contains(content_type), "{}", response.head);
+        let lines: Vec<Value> =
+            response.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 9, "{path}");
+        let joined: String =
+            lines.iter().map(|line| line.pointer(text).unwrap().as_str().unwrap()).collect();
+        assert_eq!(joined, TEXT, "{path}");
+        assert!(lines[..8].iter().all(|line| line["done"] == false), "{path}");
+        let end = &lines[8];
+        assert_eq!((&end["done"], &end["done_reason"]), (&true.into(), &"length".into()));
+        assert_eq!(end["eval_count"], 8, "{path}");
+        let whole = post(&server(&[]), path, &body(r#", "stream": false"#)).json();
+        assert_eq!(whole.pointer(text).unwrap(), TEXT, "{path}");
+        assert_eq!((&whole["done"], &whole["eval_count"]), (&true.into(), &8.into()));
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io;
 
 use serde_json::Value;
+use servemark_core::printable;
 
 use super::rows::Rows;
 use super::{AisbenchFailures, AisbenchOptions, AisbenchSpeculation};
@@ -28,14 +29,15 @@ impl ReportFormat for AisbenchTable {
         let facts = &report.log.header().facts;
         AisbenchFailures.write(report, out)?;
         match Rows::of(report, &self.options) {
-            Err(why) => return writeln!(out, "{why}"),
+            Err(why) => return writeln!(out, "{}", printable(&why.to_string())),
             Ok(rows) => {
                 let (model, dataset) = (self.options.model(facts), self.options.dataset(facts));
-                writeln!(out, "Performance Results of task [{model}/{dataset}]: ")?;
+                let task = format!("{model}/{dataset}");
+                writeln!(out, "Performance Results of task [{}]: ", printable(&task))?;
                 parameters(&rows).write(&Frame::FANCY_GRID, out)?;
                 common(&rows).write(&Frame::FANCY_GRID, out)?;
                 for note in rows.notes.iter().flat_map(|note| wrapped(note, COLUMNS)) {
-                    writeln!(out, "{note}")?;
+                    writeln!(out, "{}", printable(&note))?;
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use std::iter;
 
+use servemark_core::printable;
+
 use super::widths::{narrowed, widened};
 use super::{Align, padded, width};
 
@@ -83,8 +85,11 @@ impl RichTable {
         self.with_groups(vec![rows])
     }
 
-    /// The same with groups of rows.
-    pub(crate) fn with_groups(self, groups: Vec<Vec<Vec<String>>>) -> Self {
+    /// The same with groups of rows, whose cells become printable.
+    pub(crate) fn with_groups(self, mut groups: Vec<Vec<Vec<String>>>) -> Self {
+        for cell in groups.iter_mut().flatten().flatten() {
+            *cell = printable(cell).into_owned();
+        }
         Self { groups, ..self }
     }
 
@@ -216,6 +221,6 @@ fn cut(text: &str, columns: usize) -> String {
 /// A title in a frame with round corners, so wide in all.
 pub(crate) fn panel(title: &str, width: usize) -> String {
     let line = "─".repeat(width - 2);
-    let title = padded(title, width - 4, Align::Left);
+    let title = padded(&printable(title), width - 4, Align::Left);
     format!("╭{line}╮\n│ {title} │\n╰{line}╯\n")
 }

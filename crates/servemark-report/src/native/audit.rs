@@ -9,6 +9,8 @@ use crate::table::{Table, wrapped};
 pub(super) fn audit(table: &mut Table, audit: &Audit) {
     table.section("Client audit");
     table.row("verdict", audit.verdict);
+    table.row("load", audit.load.verdict);
+    table.row("latencies", &audit.latencies);
     for found in &audit.reasons {
         paragraph(table, "", &found.reason);
     }
@@ -17,6 +19,10 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
     }
     if !audit.inapplicable.is_empty() {
         paragraph(table, "does not apply", &audit.inapplicable.join("; "));
+    }
+    let mut label = "connections";
+    for note in audit.resending.notes() {
+        paragraph(table, std::mem::take(&mut label), &note);
     }
     reading(table, &audit.reading);
     sending(table, &audit.sending);
@@ -46,6 +52,11 @@ fn reading(table: &mut Table, reading: &Reading) {
     if reading.reads > 0 {
         let (label, pieces) = pieces(reading);
         table.row(label, pieces);
+    }
+    let error = reading.stamp_error;
+    if let Some(p99) = error.p99_us.filter(|_| error.doubtful > 0) {
+        let (share, p99) = (percent(reading.share_of_pieces(error.doubtful)), milliseconds(p99));
+        table.row("stamp error", format!("p99 at most {p99}; {share} of the pieces in doubt"));
     }
 }
 

@@ -45,15 +45,22 @@ pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     approximate(table, rows);
 }
 
-/// Says of which means no interval is known, and why.
+/// Says of which means no interval is known, and why; latencies with one reason share a note.
 fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, summary) in rows {
         let mean = summary.estimates.as_ref().map(|estimates| &estimates.mean);
-        if let Some((reason, times)) = mean.and_then(|mean| mean.reason.zip(mean.times_longer)) {
-            table.note(format!(
-                "  {label}: too short for an interval of the mean: {reason}; about {times:.1} times longer"
-            ));
+        let Some((reason, times)) = mean.and_then(|mean| mean.reason.zip(mean.times_longer)) else {
+            continue;
+        };
+        let why = format!("{reason}; the run should be about {times:.1} times longer");
+        match notes.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, labels)) => labels.push(label),
+            None => notes.push((why, vec![label])),
         }
+    }
+    for (why, labels) in notes {
+        table.note(format!("  no interval of the mean of {}: {why}", labels.join(", ")));
     }
 }
 

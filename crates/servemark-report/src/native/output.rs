@@ -1,7 +1,7 @@
 //! What came out: throughput, tokens and who counted them.
 
 use servemark_core::Header;
-use servemark_metrics::{AcceptLength, Metrics, TokenTotals};
+use servemark_metrics::{AcceptLength, Metrics, ServerCounts, TokenTotals};
 
 use super::style::{absent, unit};
 use crate::table::Table;
@@ -29,6 +29,8 @@ pub(super) fn tokens(table: &mut Table, metrics: &Metrics, header: &Header) {
     table.row("input", input(tokens));
     if header.engine.is_some() {
         table.row("  by the engine", count(metrics.items.server_tokens));
+    } else {
+        by_server(table, &metrics.server_counts);
     }
     if tokens.cached.is_some() {
         table.row("  from a cache", count(tokens.cached));
@@ -40,6 +42,19 @@ pub(super) fn tokens(table: &mut Table, metrics: &Metrics, header: &Header) {
     table.row("  counted by", sources(tokens, &by));
     table.row("  retokenized", count(tokens.output_retokenized));
     table.row("  pieces by", pieces(tokens, &by));
+    let without_text = metrics.server_counts.without_text;
+    if without_text > 0 {
+        table.note(format!("  {without_text} answers had counted tokens but no text"));
+    }
+}
+
+/// Where the server counted prompts: its sum beside the planned one, of the same answers.
+fn by_server(table: &mut Table, counts: &ServerCounts) {
+    let ServerCounts { prompt_answers, prompt_tokens, planned_prompt_tokens, .. } = counts;
+    if *prompt_answers > 0 {
+        let told = format!("{prompt_tokens} in {prompt_answers} answers");
+        table.row("  by the server", format!("{told}, {planned_prompt_tokens} planned"));
+    }
 }
 
 /// Who counts tokens where our tokenizer does not, in words.

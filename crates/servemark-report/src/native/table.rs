@@ -2,8 +2,8 @@
 
 use std::io;
 
-use servemark_core::RunFacts;
-use servemark_metrics::{Completeness, FailureGroup, Metrics, Verdict};
+use servemark_core::{CertificateCheck, RunFacts};
+use servemark_metrics::{Absences, Completeness, FailureGroup, Metrics, Verdict};
 
 use super::audit::audit;
 use super::engine::engine;
@@ -76,6 +76,9 @@ fn run(table: &mut Table, report: &Report<'_>) {
     if facts.simulated {
         table.row("", "the bundled simulator: scripted latencies, not those of a server");
     }
+    if facts.certificate == CertificateCheck::Skipped {
+        table.row("", "its TLS certificate was NOT CHECKED (--insecure): anyone may have answered");
+    }
     table.row("backend", backend(facts));
     table.row("model", &facts.model);
     if !facts.tokenizer.is_empty() {
@@ -121,7 +124,13 @@ fn outcome(table: &mut Table, metrics: &Metrics, verdict: Verdict) {
     if requests.retried > 0 {
         table.row("tries made again", requests.retried);
     }
+    if requests.resent > 0 {
+        table.row("sent once more", requests.resent);
+    }
     metrics.failures.iter().for_each(|group| failure(table, group));
+    if !metrics.absences.is_empty() {
+        table.note(format!("  {}", Absences(&metrics.absences)));
+    }
     table.row("client audit", verdict);
 }
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use servemark_core::{RequestRecord, RunLog, Stamp};
+use servemark_core::{RequestRecord, RunLog, Stamp, printable};
 use servemark_pyjson::{literal, quoted, repr};
 
 use crate::{Report, ReportFormat};
@@ -21,7 +21,7 @@ impl ReportFormat for RequestLines {
         let mut lines: Vec<(Stamp, String)> =
             requests.flat_map(|(number, record)| run.lines(number, record)).collect();
         lines.sort_by_key(|(at, _)| *at);
-        lines.iter().try_for_each(|(_, line)| writeln!(out, "{line}"))
+        lines.iter().try_for_each(|(_, line)| writeln!(out, "{}", printable(line)))
     }
 }
 

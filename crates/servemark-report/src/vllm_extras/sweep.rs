@@ -2,6 +2,7 @@
 
 use std::io;
 
+use servemark_core::printable;
 use servemark_metrics::{Figure, Latency, Metrics, Quantity, Statistic};
 
 /// A run of a sweep.
@@ -34,18 +35,19 @@ pub fn write_swept(
     let width = columns.iter().map(|column| column.width + 1).sum::<usize>() + first;
     writeln!(out, "{:=^width$}", " Sweep Summary ")?;
     let heads = columns.iter().map(|column| format!(" {:>1$}", column.head, column.width));
-    writeln!(out, "{name:<first$}{}", heads.collect::<String>())?;
+    writeln!(out, "{:<first$}{}", printable(name), heads.collect::<String>())?;
     let rules = columns.iter().map(|column| format!(" {}", "-".repeat(column.width)));
     writeln!(out, "{:-<first$}{}", "", rules.collect::<String>())?;
     for run in runs {
         let cells = columns.iter().map(|column| column.cell(run.metrics));
-        writeln!(out, "{:<first$}{}", run.label, cells.collect::<String>())?;
+        writeln!(out, "{:<first$}{}", printable(run.label), cells.collect::<String>())?;
     }
     writeln!(out, "{:=<width$}", "")?;
     let rate = |run: &&SweptRun<'_>| run.metrics.throughput.requests_per_s.unwrap_or_default();
     match runs.iter().max_by(|one, other| rate(one).total_cmp(&rate(other))) {
         Some(best) => {
-            writeln!(out, "Best throughput: {:.2} req/s at {}", rate(&best), best.label)
+            let label = printable(best.label);
+            writeln!(out, "Best throughput: {:.2} req/s at {label}", rate(&best))
         }
         None => Ok(()),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use servemark_core::{Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp};
-use servemark_metrics::{Comparison, Figure, MetricPolicy, ScoredRun};
+use servemark_metrics::{Audit, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, ScoredRun};
 use servemark_report::{Side, comparison_json, figure_in, write_comparison};
 
 fn recorded(name: &str) -> String {
@@ -93,7 +93,32 @@ fn where_requests_are_known_the_table_tells_what_chance_would_do() {
     What differs between any two runs of the same is not in it: several runs tell that.
     ");
     let document = comparison_json(&comparison, &sides);
+    assert_eq!((&document["judged"], &document["doubts"]), (&json!(true), &json!([])));
     assert_eq!(document["changes"][1]["worth"], "worse");
     assert_eq!(document["changes"][1]["metric"], "mean_e2el_ms");
     assert_eq!(document["changes"][2]["interval_of_delta"], Value::Null);
+}
+
+#[test]
+fn a_run_whose_client_is_in_doubt_is_named_at_the_head_and_nothing_is_judged() {
+    let (logs, policy) = ([log(100), log(150)], MetricPolicy::native());
+    let doubt = Doubt::of(ComparedSide::After, &Audit::of(&logs[1])).expect("a suspect");
+    let [before, after] = logs.each_ref().map(|log| ScoredRun::of(log, &policy));
+    let figures = ["mean_e2el_ms", "completed"].map(|of| of.parse().unwrap());
+    let comparison = Comparison::of_runs(&before, &after, &figures).with_doubts([doubt.clone()]);
+    let sides = ["a.jsonl", "b.jsonl"].map(Side::new);
+    let shown = table(&comparison, &sides);
+    let head = format!("(--force judges all the same).\n  {doubt}\n\nMetric");
+    assert!(shown.contains("\n\nNOT JUDGED: ") && shown.contains(&head), "{shown}");
+    assert!(doubt.to_string().starts_with("the client of B was suspect: "), "{doubt}");
+    let row = "Mean E2EL (ms)                            109.50       159.50     +50.00  +45.7%   \
+               not judged\n";
+    assert!(shown.contains(row), "{shown}");
+    let document = comparison_json(&comparison, &sides);
+    assert_eq!(document["judged"], false);
+    assert_eq!(document["doubts"][0]["side"], "after");
+    let change = &document["changes"][0];
+    assert_eq!((&change["worth"], &change["better"]), (&json!("not_judged"), &Value::Null));
+    let forced = table(&comparison.judged_anyway(), &sides);
+    assert!(forced.contains("\n\nJUDGED BY FORCE: ") && forced.contains("yes, worse"), "{forced}");
 }

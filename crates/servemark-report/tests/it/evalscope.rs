@@ -155,3 +155,25 @@ fn of_twenty_requests_the_seventh_version_reads_p95_at_the_largest() {
         assert!(of("90%")[key].as_f64() < of("95%")[key].as_f64(), "{key}");
     }
 }
+
+/// The summary and the workload table divide the same tokens by two times, in evalscope's own files, too.
+#[test]
+fn the_two_output_rates_of_a_run_are_of_the_same_tokens() {
+    let mut noticed = Vec::new();
+    for golden in Golden::all(EvalscopeStyle::Newest) {
+        for (run, left) in golden.runs().iter().zip(&golden.left.runs) {
+            let Some(rates) = run.output_rates() else { continue };
+            let theirs = |name: &str, key: &str| left.files[name][key].as_f64().unwrap();
+            let summary = |key| theirs("benchmark_summary.json", key);
+            let of_summary = summary("Output Throughput (tok/s)") * summary("Test Duration (s)");
+            let wall_s = theirs("workload_throughput.json", "wall_time_s");
+            let of_workload = rates.workload_per_s * wall_s;
+            assert!((of_summary / of_workload - 1.0).abs() < 1e-3, "{} {rates}", golden.name);
+            assert!((rates.workload_s - wall_s).abs() < 1e-4, "{} {rates}", golden.name);
+            noticed.extend(rates.differ().then(|| rates.to_string()));
+        }
+    }
+    let [told] = &noticed[..] else { panic!("{noticed:?}") };
+    assert!(told.contains("124.23 tok/s in the summary, over the 0.700 s from"), "{told}");
+    assert!(told.contains("125.21 tok/s in the workload table, over the 0.695 s since"), "{told}");
+}

@@ -200,6 +200,7 @@ fn our_table_of_a_finished_run() {
 
     Tokens
       input             400 (300 text, 100 images)
+        by the server   400 in 10 answers, 400 planned
         from a cache    160
       output            40
         counted by      the server's usage (10)
@@ -237,6 +238,8 @@ fn our_table_of_a_finished_run() {
 
     Client audit
       verdict           clean
+      load              carried
+      latencies         right to 0.03 ms
                         the p99 lag of 20 us is 0.4 % of the median gap between reads of 5.00 ms
       not checked       the network: known of 0 of 12 requests; waits for a core: the system does not
                         say; steal: the system does not say
@@ -289,12 +292,37 @@ fn our_table_says_first_that_a_run_was_killed() {
     insta::assert_snapshot!(section(&table, "Tokens"), @r#"
     Tokens
       input             80 (60 text, 20 images)
+        by the server   80 in 2 answers, 80 planned
         from a cache    32
       output            8
         counted by      the server's usage (2)
         retokenized     -
         pieces by       nobody, taken as one token each (8)
     "#);
+}
+
+/// Answered, away for two requests, answered with counted tokens and no text.
+fn away() -> RunLog {
+    let refused = |index: usize| {
+        let due = at(index as u64 * 100_000);
+        let recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 40, 4), due);
+        recorder.finish(Err(RequestError::new(ErrorKind::Connect, "refused")), due)
+    };
+    let mut silent = request(3);
+    silent.at(at(320_000)).usage(Usage::new(Some(42), Some(32)));
+    let silent = silent.finish(Ok(Finish::default()), at(320_000));
+    let records = vec![answer(0), refused(1), refused(2), silent];
+    RunLog::new(Header::new(0, facts(), Value::Null), records, None)
+}
+
+#[test]
+fn our_table_tells_when_the_server_was_away_and_what_came_without_a_text() {
+    let table = native(&away());
+    let away = "  the server was away once, from 0.1 s to 0.3 s: 2 requests failed to connect\n";
+    assert!(section(&table, "Outcome").contains(away), "{table}");
+    let tokens = section(&table, "Tokens");
+    assert!(tokens.contains("  by the server   82 in 2 answers, 80 planned\n"), "{table}");
+    assert!(tokens.ends_with("\n  1 answers had counted tokens but no text"), "{table}");
 }
 
 #[test]
@@ -332,10 +360,16 @@ fn our_table_tells_what_kept_the_client_from_its_work() {
     insta::assert_snapshot!(section(&native(&starved()), "Client audit"), @r"
     Client audit
       verdict           client-limited
-                        100.0 % of the sends were more than 1.00 ms late
-                        shard 2 ran, or waited for a core, for 97.2 % of the time
+      load              client-limited
+      latencies         in doubt
+                        30.9 % of the concurrency was lost because ended answers lay unseen and the next
+                        requests left late
                         it waited for the writer of the run log for 1.0 % of the time
                         the hypervisor took 5.3 % of the machine's time, its kernel's stamps included
+                        latencies are known to 560 us, 11.2 % of the median gap between reads of 5.00
+                        ms: the client's thread often lost its core while it sent
+                        100.0 % of the sends were more than 1.00 ms late
+                        shard 2 ran, or waited for a core, for 97.2 % of the time
       arrivals by       the kernel's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
       pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
@@ -559,6 +593,8 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
     insta::assert_snapshot!(section(&table, "Client audit"), @r"
     Client audit
       verdict           clean
+      load              carried
+      latencies         right
                         the engine stamps its own answers, so the client is in no latency
       not checked       waits for a core: the system does not say; steal: the system does not say
       does not apply    the client's lag, and pieces that lay unread: the engine stamps its own answers;

@@ -54,7 +54,7 @@ fn events_before_the_limit_are_handed_out() {
 #[test]
 fn messages() {
     let too_long = FeedError::<std::fmt::Error>::TooLong { limit: 8 };
-    assert_eq!(too_long.to_string(), "a server-sent event is longer than the limit of 8 bytes");
+    assert_eq!(too_long.to_string(), "an event or a line is longer than the limit of 8 bytes");
     let event = FeedError::Event(std::fmt::Error);
     assert_eq!(event.to_string(), std::fmt::Error.to_string());
 }

@@ -1,6 +1,7 @@
 //! Tests of the parser: the grammar rule by rule, the standard's examples, properties.
 
 mod errors;
+mod lines;
 mod naive;
 mod properties;
 mod reads;

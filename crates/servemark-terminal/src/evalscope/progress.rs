@@ -1,6 +1,5 @@
 //! `progress.json`: how far the runs of a command line are, as evalscope's tracker writes it.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::json;
-use servemark::Live;
+use servemark::{Live, replace_file};
 use servemark_cli::LocalTime;
 
 /// Writes the file whenever more is done, once a second at most, from a thread of its own.
@@ -74,9 +73,7 @@ impl ProgressFile {
             "percent": (percent * 100.0).round() / 100.0,
             "updated_at": LocalTime::now().iso(),
         });
-        let new = self.path.with_extension("json.tmp");
-        fs::write(&new, format!("{state:#}"))?;
-        fs::rename(new, &self.path)
+        replace_file(&self.path, format!("{state:#}").as_bytes())
     }
 }
 

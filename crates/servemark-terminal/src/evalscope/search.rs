@@ -1,8 +1,5 @@
 //! evalscope's search for the largest load that holds.
 
-use std::fs;
-
-use anyhow::Context;
 use servemark::plan::{Bracket, largest, peak};
 use servemark::report::{
     EvalscopeProbe, EvalscopeRun, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
@@ -10,7 +7,8 @@ use servemark::report::{
 use servemark::{ExecuteError, ExitCode, RunContext};
 use servemark_cli::{EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch, Used};
 
-use super::{Reported, make_folders, report, run_one};
+use super::{Reported, make_folders, report, run_one, summarize};
+use crate::rewrite::Rewrite;
 use crate::screen;
 
 /// Searches, and tells what was tried and what was chosen: a search that is broken off, of what it
@@ -71,18 +69,23 @@ impl<'a> Tuner<'a> {
 
     /// The report of all loads, and of the search.
     fn tell(mut self) -> anyhow::Result<()> {
-        let groups = &self.search.groups;
-        for probe in &mut self.probes {
-            probe.groups = groups.iter().map(|group| holds(probe, group)).collect();
-        }
-        let path = self.asked.folder.join("sla_summary.json");
-        fs::write(&path, evalscope_search_json(self.search.variable.as_str(), &self.probes))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        self.write(Rewrite::Whole)?;
         report(self.asked, &self.means)?;
         let tables =
             screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
         screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
         Ok(())
+    }
+
+    /// Writes which loads were tried and what holds at each.
+    fn write(&mut self, rewrite: Rewrite) -> anyhow::Result<()> {
+        let groups = &self.search.groups;
+        for probe in &mut self.probes {
+            probe.groups = groups.iter().map(|group| holds(probe, group)).collect();
+        }
+        let path = self.asked.folder.join("sla_summary.json");
+        let document = evalscope_search_json(self.search.variable.as_str(), &self.probes);
+        rewrite.file(&path, "the search", &document)
     }
 
     /// The largest load at which all criteria of a group hold.
@@ -144,6 +147,8 @@ impl<'a> Tuner<'a> {
         self.probes.push(EvalscopeProbe::new(load, documents));
         let runs: Vec<EvalscopeRun> = done.into_iter().map(|reported| reported.run).collect();
         self.means.extend(EvalscopeRun::mean(&runs));
+        self.write(Rewrite::SoFar)?;
+        summarize(self.asked, &self.means, Rewrite::SoFar)?;
         Ok(self.probes.len() - 1)
     }
 }

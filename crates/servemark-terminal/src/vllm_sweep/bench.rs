@@ -1,10 +1,8 @@
 //! A benchmark by its command: vLLM's is run by this program itself, any other is started.
 
-use std::process::Command;
-
-use anyhow::{Context, bail};
+use anyhow::bail;
 use servemark::runner::Stop;
-use servemark::{ExitCode, RunContext, Scores, Shown, execute};
+use servemark::{ExitCode, RunContext, Scores, Shown, execute, run_command};
 use servemark_cli::{Environment, vllm};
 
 use crate::{screen, serve};
@@ -62,9 +60,7 @@ pub(super) fn run_started(
     shown: Shown,
     context: &RunContext,
 ) -> anyhow::Result<()> {
-    let (program, arguments) = command.split_first().context("the command is empty")?;
-    let status = Command::new(program).args(arguments).stdout(shown.stdio()).status();
-    let status = status.with_context(|| format!("cannot run {}", command.join(" ")))?;
+    let status = run_command(command, shown, context)?;
     if context.stop.signal().is(Stop::Drain) {
         bail!("{} was stopped", command.join(" "));
     }

@@ -160,7 +160,7 @@ pub(super) fn write_server_failure(
 
 /// A line for standard output.
 pub(super) fn say(line: &str) {
-    screen::print(&format!("{line}\n"));
+    screen::print_line(line);
 }
 
 /// A list of words as Python shows it.

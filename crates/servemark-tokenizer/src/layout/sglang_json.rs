@@ -10,8 +10,9 @@ use servemark_core::TokenizerError;
 use super::Read;
 use super::byte_level::Split;
 use super::encodings::SINGLE_DIGITS;
-use super::tiktoken::of_ranks;
+use super::tiktoken::{check_ranks, of_ranks};
 use crate::files::unusable;
+use crate::limits::check_ids;
 
 #[derive(Deserialize)]
 struct Document {
@@ -42,7 +43,9 @@ pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
         .special_tokens
         .into_iter()
         .filter_map(|entry| Some((String::from_utf8(entry.bytes).ok()?, entry.token)));
-    let special = special.filter(|(token, _)| known.contains(token)).collect();
+    let special: Vec<(String, u32)> = special.filter(|(token, _)| known.contains(token)).collect();
+    check_ranks(path, &ranks, &special)?;
+    check_ids(path, last.map(u64::from))?;
     let pattern = document.pat_str.as_deref().unwrap_or(SINGLE_DIGITS);
     let mut read = of_ranks(&ranks, special, Split::Pattern(pattern), false);
     read.vocab_size = read.vocab_size.max(last.map(|last| last + 1));

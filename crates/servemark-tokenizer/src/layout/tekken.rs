@@ -13,8 +13,10 @@ use servemark_core::TokenizerError;
 
 use super::Read;
 use super::byte_level::{ByteLevel, Split, merges_of};
+use super::tiktoken::check_ranks;
 use crate::document::Document;
 use crate::files::unusable;
+use crate::limits::check_ids;
 use crate::signs::signs;
 
 /// The name of the file.
@@ -50,8 +52,12 @@ struct Special {
 /// Reads the document.
 pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
     let tekken: Tekken = serde_json::from_value(json).map_err(unusable(path))?;
+    let Settings { default_vocab_size, default_num_special_tokens, .. } = tekken.config;
+    let numbers = [default_vocab_size, default_num_special_tokens];
+    check_ids(path, numbers.map(u64::from))?;
     let special = tekken.special();
     let ranks = tekken.ranks().map_err(unusable(path))?;
+    check_ranks(path, &ranks, &special)?;
     let begin = special.iter().find(|(token, _)| token == BEGIN).map(|(_, id)| *id);
     let begin = begin.ok_or_else(|| unusable(path)(format!("it has no special token {BEGIN}")))?;
     let tokens = ranks.iter().map(|(token, id)| (signs(token), *id)).chain(special);

@@ -12,6 +12,7 @@ use super::encodings::{self, Encoding};
 use super::{Read, refuse};
 use crate::document::Document;
 use crate::files::{Config, unusable};
+use crate::limits::{MOST_TOKEN_BYTES, check_ids};
 use crate::signs::signs;
 
 /// Reads a file by the name that its model gives it.
@@ -36,7 +37,24 @@ pub(super) fn read(
     };
     let ranks = ranks(path, &text)?;
     let special = special(encoding, &ranks, config);
+    check_ranks(path, &ranks, &special)?;
     Ok(of_ranks(&ranks, special, Split::Pattern(encoding.pattern), encoding.composes))
+}
+
+/// Refuses ids and tokens that are too large.
+pub(super) fn check_ranks(
+    path: &Path,
+    ranks: &HashMap<Vec<u8>, u32>,
+    special: &[(String, u32)],
+) -> Result<(), TokenizerError> {
+    let ids = ranks.values().chain(special.iter().map(|(_, id)| id));
+    check_ids(path, ids.map(|id| u64::from(*id)))?;
+    if ranks.keys().any(|token| token.len() > MOST_TOKEN_BYTES) {
+        let why =
+            format!("it has a token of more than {MOST_TOKEN_BYTES} bytes, which is the limit");
+        return Err(unusable(path)(why));
+    }
+    Ok(())
 }
 
 /// The tokenizer of ranks and special tokens.

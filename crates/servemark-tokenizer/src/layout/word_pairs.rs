@@ -1,6 +1,5 @@
 //! GPT-2's layout: the vocabulary in `vocab.json`, and pairs that are merged in `merges.txt`.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,6 +10,7 @@ use super::encodings::SINGLE_DIGITS;
 use super::{Read, refuse};
 use crate::document::Document;
 use crate::files::{Config, unusable};
+use crate::limits;
 
 /// Reads both files.
 pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, TokenizerError> {
@@ -44,7 +44,7 @@ fn known_or(
 }
 
 fn merges(path: &Path) -> Result<Vec<(String, String)>, TokenizerError> {
-    let text = fs::read_to_string(path).map_err(unusable(path))?;
+    let text = limits::read_text(path)?;
     let lines = text.lines().enumerate();
     let pairs = lines.filter(|(_, line)| !line.starts_with("#version") && !line.is_empty());
     pairs

@@ -4,6 +4,7 @@
 
 mod chat_templates;
 mod folders;
+mod hostile;
 mod layouts;
 mod sizes;
 mod tekken;

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use servemark_client::{ClientError, ClientErrorKind};
-use servemark_core::{EngineFacts, Weights};
+use servemark_core::{EngineFacts, Weights, printable};
 use servemark_datasets::{DatasetSpec, MooncakeSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -25,13 +25,18 @@ impl fmt::Display for Profiler<'_> {
             Self::Turned(Switch::Start, worker) => write!(f, "Profiler started{}", of(*worker)),
             Self::Turned(Switch::Stop, worker) => write!(f, "Profiler stopped{}", of(*worker)),
             Self::Failed(Switch::Start, worker, why) => {
-                write!(f, "Failed to start profiler{}: {why}", of(*worker))
+                write!(f, "Failed to start profiler{}: {}", of(*worker), one_line(why))
             }
             Self::Failed(Switch::Stop, worker, why) => {
-                write!(f, "Failed to stop profiler{}: {why}", of(*worker))
+                write!(f, "Failed to stop profiler{}: {}", of(*worker), one_line(why))
             }
         }
     }
+}
+
+/// What a worker answered, as one printable line.
+fn one_line(answer: &impl fmt::Display) -> String {
+    printable(&answer.to_string()).into_owned()
 }
 
 /// Whose profiler it is, where there are several.
@@ -46,6 +51,15 @@ impl fmt::Display for News<'_> {
             Self::Simulating { url } => {
                 write!(f, "The target is the bundled simulator at {url}, not a real server.")
             }
+            Self::Unverified { url } => write!(
+                f,
+                "WARNING: the TLS certificate of {url} is NOT CHECKED (--insecure). Whoever answers \
+                 gets the API key and may send anything."
+            ),
+            Self::ReuseEnded => f.write_str(
+                "Note: the server closes connections after each answer although it announces \
+                 keep-alive; connections are not reused.",
+            ),
             Self::WaitingForServer { url, patience } => {
                 let seconds = patience.as_secs_f64();
                 write!(f, "Waiting up to {seconds}s for {url} to become ready...")
@@ -62,7 +76,7 @@ impl fmt::Display for News<'_> {
             }
             Self::EngineLost { why } => write!(f, "{why}"),
             Self::AskingForModel => f.write_str("Asking the server which model it serves."),
-            Self::ModelFound { name, .. } => write!(f, "The server serves {name}."),
+            Self::ModelFound { name, .. } => write!(f, "The server serves {}.", printable(name)),
             Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
             Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
             Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
@@ -115,9 +129,15 @@ impl fmt::Display for News<'_> {
                  is not in the report."
             ),
             Self::Measured => f.write_str("Measured."),
-            Self::Stopping { level: Stop::Now, in_flight } => {
+            Self::Stopping { level: Stop::Now, in_flight, .. } => {
                 write!(f, "Giving up {in_flight} requests in flight.")
             }
+            Self::Stopping { cause, grace: Some(grace), in_flight, .. } => write!(
+                f,
+                "Stopping: {cause}; nothing more is sent, {in_flight} requests in flight have {}s \
+                 to finish (--grace).",
+                grace.as_secs_f64()
+            ),
             Self::Stopping { in_flight, .. } => write!(
                 f,
                 "Stopping: nothing more is sent, {in_flight} requests in flight are waited for. \
@@ -163,8 +183,8 @@ fn drawn(
     notices: &[String],
 ) -> fmt::Result {
     write!(f, "{}", summary.to_string().trim_end())?;
-    skipped.map_or(Ok(()), |skipped| write!(f, "\n{skipped}"))?;
-    notices.iter().try_for_each(|notice| write!(f, "\n{notice}"))
+    skipped.map_or(Ok(()), |skipped| write!(f, "\n{}", one_line(skipped)))?;
+    notices.iter().try_for_each(|notice| write!(f, "\n{}", printable(notice)))
 }
 
 /// SGLang counts the rows of Mooncake's trace and tells apart how many rounds each one has.

@@ -76,7 +76,8 @@ mod tests {
         assert_eq!(found, fitness, "{reason}");
         let errors = format!(
             "with 256 streams, p99 TTFT was reported {p99_ttft_error_ms:+.3} ms off and p99 ITL \
-             {p99_itl_error_ms:+.3} ms (audit: suspect: no request succeeded"
+             {p99_itl_error_ms:+.3} ms (audit: suspect: load carried, latencies in doubt: \
+             no request succeeded"
         );
         assert!(reason.starts_with(&errors), "{reason}");
     }

@@ -7,7 +7,7 @@ use servemark_core::RunLogError;
 use servemark_plan::SweepError;
 use thiserror::Error;
 
-use crate::{ExecuteError, ExitCode};
+use crate::{ExecuteError, ExitCode, OutputError};
 
 /// Why a sweep did not come to its end.
 #[derive(Debug, Error)]
@@ -26,6 +26,32 @@ pub enum SweepRunError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The folder holds run logs, and nothing says which sweep they are of.
+    #[error(
+        "{folder} holds run logs but no {manifest}, so nobody can tell which sweep or search they are \
+         of, and they would be measured over; name another folder with --sweep-folder, or move them \
+         away",
+        folder = folder.display()
+    )]
+    Unknown {
+        /// The folder.
+        folder: PathBuf,
+        /// The file that is missing.
+        manifest: &'static str,
+    },
+    /// Another process is measuring in the folder.
+    #[error(
+        "another process is measuring in {folder}; wait for its end, or name another folder with \
+         --sweep-folder",
+        folder = folder.display()
+    )]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file that a point would write cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The folder cannot be read or written.
     #[error("cannot keep the sweep in {path}", path = path.display())]
     Folder {
@@ -52,8 +78,13 @@ impl SweepRunError {
     /// The program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Spec(_) | Self::Different { .. } | Self::RunLog(_) => ExitCode::Usage,
-            Self::Folder { .. } => ExitCode::Internal,
+            Self::Spec(_)
+            | Self::Different { .. }
+            | Self::Unknown { .. }
+            | Self::Busy { .. }
+            | Self::Output(_)
+            | Self::Folder { .. }
+            | Self::RunLog(_) => ExitCode::Usage,
             Self::Point { source, .. } => source.exit_code(),
         }
     }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use servemark_core::{Clock, MonotonicClock};
+use servemark_core::{Clock, IfTaken, MonotonicClock, remove_run_log};
 use servemark_plan::{Point, SweepSpec};
 use tokio::time::{Instant, sleep_until};
 
 use super::folder::{Folder, Undertaking};
 use super::{PointScore, SweepRunError};
 use crate::audience::News;
-use crate::{ExecuteError, Run, RunContext, execute};
+use crate::{ExecuteError, Outputs, Run, RunContext, execute};
 
 /// Runs a point, or says what running it would give: what a sweep and a search need of the world.
 pub trait Probe {
@@ -89,6 +89,17 @@ impl<'a> PointRunner<'a> {
         self.folder.nonce()
     }
 
+    /// Tries the files that points will write before any of them is run.
+    pub(super) fn try_outputs(&self, points: &[Point]) -> Result<(), SweepRunError> {
+        let mut outputs = Outputs::default();
+        for point in points {
+            let mut plan = point.plan.clone();
+            plan.output.run_log = plan.output.run_log.filter(|_| !self.folder.keeps_run_logs());
+            outputs.add_plan(&plan);
+        }
+        Ok(outputs.check()?)
+    }
+
     /// Tells how many points there will be.
     pub(super) fn expect(&mut self, points: usize) {
         self.expected = Some(points);
@@ -127,11 +138,14 @@ impl Probe for PointRunner<'_> {
         self.begun += 1;
         if let Some(path) = self.folder.log_of(self.begun, &point.name) {
             point.plan.output.run_log = Some(path.clone());
-            if let Some(log) = Folder::finished(&path, &point.plan.to_json()) {
+            point.plan.output.run_log_if_taken = IfTaken::Refuse;
+            if let Some(log) = Folder::finished(&path, &point.plan.to_json())? {
                 self.tell(&point.name, true);
                 let run = Run::of_file(log, path);
                 return Ok(PointRun { point, run, origin: Origin::Resumed });
             }
+            // Of a run that was killed or stopped.
+            remove_run_log(&path)?;
         }
         self.tell(&point.name, false);
         let failed = |source| SweepRunError::Point { name: point.name.clone(), source };

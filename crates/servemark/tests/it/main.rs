@@ -5,8 +5,10 @@
 mod aisbench_files;
 mod http2;
 mod pages;
+mod permanent;
 mod process;
 mod profiling;
+mod reuse;
 mod runs;
 mod searches;
 mod selftest;

@@ -8,7 +8,9 @@ use std::time::Duration;
 use servemark::client::BaseUrl;
 use servemark::core::NoProgress;
 use servemark::mock::{MockServer, MockSpec};
-use servemark::{ExitCode, ProcessError, RunContext, ServerProcess, Shown, tell_server};
+use servemark::{
+    ExitCode, ProcessError, RunContext, ServerProcess, Shown, run_command, tell_server,
+};
 
 fn shell(script: &str) -> Result<ServerProcess, ProcessError> {
     let command = ["sh", "-c", script].map(str::to_owned);
@@ -82,4 +84,31 @@ fn a_command_that_is_none_is_refused() {
     let ProcessError::Start { source, .. } = error else { panic!("{error}") };
     assert_eq!(source.kind(), ErrorKind::NotFound);
     assert!(ServerProcess::start(&[], Shown::No, &[]).is_err());
+}
+
+/// Runs a script that says when it is there, and stops the run then by `levels`.
+fn stopped(script: &str, levels: u32) -> std::process::ExitStatus {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    let script = format!("{script}; echo > {}; while :; do sleep 0.01; done", pipe.display());
+    let context = context();
+    let stop = context.stop.clone();
+    let stopping = std::thread::spawn(move || {
+        std::fs::read(&pipe).unwrap();
+        for _ in 0..levels {
+            stop.escalate();
+        }
+    });
+    let command = ["sh", "-c", &script].map(str::to_owned);
+    let status = run_command(&command, Shown::No, &context).unwrap();
+    stopping.join().unwrap();
+    status
+}
+
+#[test]
+fn a_command_is_told_to_end_and_then_killed() {
+    use std::os::unix::process::ExitStatusExt;
+    assert_eq!(stopped("trap 'exit 3' TERM", 1).code(), Some(3));
+    assert_eq!(stopped("trap '' TERM", 2).signal(), Some(9));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route};
 use servemark::client::TargetSpec;
-use servemark::core::{ErrorKind, NoProgress, Phase, Planned, RequestRecord, RunLog};
+use servemark::core::{DeltaRow, ErrorKind, NoProgress, Phase, Planned, RequestRecord, RunLog};
 use servemark::datasets::{
     DatasetSpec, Grouping, MooncakeSpec, RandomSpec, Source, TraceFormat, TraceSpec,
 };
@@ -74,6 +74,34 @@ fn every_backend_runs_from_draw_to_table() {
         assert_eq!(Scores::of(&log, &plan.scoring).exit_code(), ExitCode::Ok);
         let table = tables(&log, &plan);
         assert!(table.contains("Successful requests:                     20"), "{table}");
+    }
+}
+
+/// Taken for one document, every piece would arrive after the last one was sent.
+#[test]
+fn lines_of_ollama_are_timed_piece_by_piece() {
+    for backend in [BackendName::Ollama, BackendName::OllamaChat] {
+        let mut plan = plan(backend, &[]);
+        let mock = MockSpec::new(Duration::from_millis(2), Duration::from_millis(25));
+        plan.server = ServerSpec::Simulated(mock);
+        let Run { log, .. } = run(&plan).unwrap();
+        let truths = &log.footer().unwrap().truth;
+        assert_eq!(truths.len(), 20, "{backend}");
+        for truth in truths {
+            let record = log.measured().find(|record| record.key() == truth.key()).unwrap();
+            let since_sent = |row: DeltaRow| row.at.since(record.sent.unwrap()).as_nanos();
+            let arrived: Vec<_> = record.deltas.rows().map(since_sent).collect();
+            assert_eq!(arrived.len(), truth.sent_ns.len(), "{backend}");
+            let sent = truth.sent_ns.iter().map(|nanos| u128::from(*nanos));
+            assert!(arrived.iter().copied().zip(sent).all(|(seen, sent)| seen >= sent));
+            if let [_, .., last] = truth.sent_ns[..] {
+                assert!(arrived[0] < u128::from(last), "{backend}: all at once");
+            }
+            let usage = record.usage.unwrap();
+            let planned = Some(record.planned.output_tokens);
+            assert_eq!(usage.completion_tokens, planned, "{backend}");
+            assert!(!record.is_document && usage.prompt_tokens.is_some(), "{backend}");
+        }
     }
 }
 
@@ -239,7 +267,7 @@ fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.output.run_log = Some(Path::new("/nowhere/at/all").to_owned());
     let error = run(&plan).unwrap_err();
-    assert_eq!(error.exit_code(), ExitCode::Internal);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }
 

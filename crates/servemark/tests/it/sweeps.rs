@@ -112,6 +112,34 @@ fn a_folder_of_another_sweep_is_left_alone() {
 }
 
 #[test]
+fn a_folder_is_measured_in_by_one_sweep_at_a_time() {
+    let (folder, context) = (tempfile::tempdir().unwrap(), context());
+    let open = || Sweep::open(&spec(&[1, 2]), Some(folder.path()), &context);
+    let first = open().unwrap();
+    let second = open().unwrap_err();
+    assert!(matches!(second, SweepRunError::Busy { .. }), "{second}");
+    assert_eq!(second.exit_code(), ExitCode::Usage);
+    drop(first);
+    assert!(open().is_ok());
+}
+
+#[test]
+fn a_damaged_log_of_a_sweep_is_not_measured_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let spec = spec(&[1]);
+    let log = points(&spec, &folder, 1).remove(0).1;
+    let mut bytes = fs::read(&log).unwrap();
+    let second_line = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 20;
+    bytes[second_line] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let context = context();
+    let mut sweep = Sweep::open(&spec, Some(folder.path()), &context).unwrap();
+    let error = sweep.next().unwrap().unwrap_err();
+    assert!(matches!(error, SweepRunError::RunLog(_)), "{error}");
+    assert_eq!(fs::read(&log).unwrap(), bytes);
+}
+
+#[test]
 fn a_sweep_that_cannot_be_sends_nothing() {
     let context = context();
     let wrong = Sweep::open(&spec(&[1, 0]), None::<&Path>, &context).unwrap_err();

@@ -86,7 +86,7 @@ impl Client<'_> {
             .arg("--model-path")
             .arg(self.model)
             .args(["--sharegpt-output-len", &run.output_tokens.to_string(), "--skip-warmup"])
-            .args(["--run-log", RUN_LOG, "--result-filename", RESULT])
+            .args(["--overwrite", "--run-log", RUN_LOG, "--result-filename", RESULT])
             .args(run.submission.flags());
         self.send(&mut command, folder)?;
         Ok(command)

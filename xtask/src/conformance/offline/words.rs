@@ -66,7 +66,7 @@ impl Wording {
     ) -> anyhow::Result<(Vec<Record>, Told, Told)> {
         let mut ours = client.bench.program("servemark");
         ours.args(["vllm", "bench"]).args(self.words(client)?);
-        ours.arg("--python").arg(&client.place.python).args(["--run-log", RUN_LOG]);
+        ours.arg("--python").arg(&client.place.python).args(["--overwrite", "--run-log", RUN_LOG]);
         let ours = told(client, ours, folder)?;
         let records = records(&folder.join(RUN_LOG))?;
         let mut own = Command::new(&client.place.python);

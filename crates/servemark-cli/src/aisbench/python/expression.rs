@@ -1,5 +1,6 @@
 //! Expressions, worked out as they are read.
 
+use super::limits::{MOST_DEPTH, text_weight, too_deep, weight};
 use super::reader::Reader;
 use super::token::Kind;
 use super::value::{Dict, Fault, Located, Place, Value, put};
@@ -24,7 +25,18 @@ impl Reader<'_> {
         Ok(left)
     }
 
+    /// Every nested expression passes here.
     fn signed(&mut self) -> Result<Located, Fault> {
+        if self.depth >= MOST_DEPTH {
+            return Err(too_deep(&self.place()));
+        }
+        self.depth += 1;
+        let value = self.signed_power();
+        self.depth -= 1;
+        value
+    }
+
+    fn signed_power(&mut self) -> Result<Located, Fault> {
         let place = self.place();
         match self.take_one_of(&["-", "+"]) {
             Some("-") => {
@@ -106,7 +118,10 @@ impl Reader<'_> {
 
     fn looked_up(&mut self, name: &str, place: &Place) -> Result<Located, Fault> {
         match self.variable(name) {
-            Some(value) => Ok(value),
+            Some(value) => {
+                self.limits().make(weight(&value.value), place)?;
+                Ok(value)
+            }
             None => Err(self.refuse_at(place, &format!("{name} has no value here"))),
         }
     }
@@ -142,7 +157,7 @@ impl Reader<'_> {
         }
         let inner = self.expression()?;
         self.expect(")")?;
-        let items = items_of(&inner)?;
+        let items = self.items_of(&inner)?;
         Ok(Located { value: Value::list(items), place })
     }
 
@@ -153,7 +168,8 @@ impl Reader<'_> {
         let mut items = Vec::new();
         while !self.take(close) {
             if self.take("*") {
-                items.extend(items_of(&self.expression()?)?);
+                let more = self.expression()?;
+                items.extend(self.items_of(&more)?);
             } else {
                 items.push(self.expression()?);
             }
@@ -166,7 +182,7 @@ impl Reader<'_> {
     fn parenthesised(&mut self) -> Result<Located, Fault> {
         let is_tuple = self.holds_comma();
         let inside = self.items("(", ")")?;
-        let items = items_of(&inside)?;
+        let items = self.items_of(&inside)?;
         match <[Located; 1]>::try_from(items) {
             Ok([value]) if !is_tuple => Ok(value),
             _ => Ok(inside),
@@ -200,19 +216,33 @@ impl Reader<'_> {
             return Err(inner.fault(format!("** takes a dict, not {}", inner.value.kind())));
         };
         for (key, value) in more.borrow().iter() {
+            self.limits().make(text_weight(key.len()) + weight(&value.value), &inner.place)?;
             put(entries, key.clone(), value.clone());
         }
         Ok(())
     }
 
+    fn items_of(&self, list: &Located) -> Result<Vec<Located>, Fault> {
+        match &list.value {
+            Value::List(items) => {
+                self.limits().copy(&items.borrow(), &list.place)?;
+                Ok(items.borrow().clone())
+            }
+            other => Err(list.fault(format!("a list is expected here, not {}", other.kind()))),
+        }
+    }
+
     fn calculate(&self, sign: &str, left: &Located, right: &Located) -> Result<Located, Fault> {
         let value = match (&left.value, &right.value) {
             (Value::Int(left), Value::Int(right)) => whole(sign, *left, *right),
-            (Value::Text(left), Value::Text(right)) if sign == "+" => {
-                Some(Value::Text(format!("{left}{right}")))
+            (Value::Text(first), Value::Text(right)) if sign == "+" => {
+                self.limits().make(text_weight(first.len() + right.len()), &left.place)?;
+                Some(Value::Text(format!("{first}{right}")))
             }
-            (Value::List(left), Value::List(right)) if sign == "+" => {
-                Some(Value::list([&**left.borrow(), &**right.borrow()].concat()))
+            (Value::List(first), Value::List(right)) if sign == "+" => {
+                self.limits().copy(&first.borrow(), &left.place)?;
+                self.limits().copy(&right.borrow(), &left.place)?;
+                Some(Value::list([&**first.borrow(), &**right.borrow()].concat()))
             }
             (left, right) => float(left).zip(float(right)).and_then(|(a, b)| broken(sign, a, b)),
         };
@@ -282,11 +312,4 @@ pub(super) fn position(index: i64, length: usize) -> Option<usize> {
     let from_start =
         if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };
     usize::try_from(from_start).ok().filter(|index| *index < length)
-}
-
-fn items_of(list: &Located) -> Result<Vec<Located>, Fault> {
-    match &list.value {
-        Value::List(items) => Ok(items.borrow().clone()),
-        other => Err(list.fault(format!("a list is expected here, not {}", other.kind()))),
-    }
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Library;
 use super::expression::position;
+use super::limits::Limits;
 use super::token::{Kind, Token, tokens};
 use super::value::{Dict, Fault, Located, Place, Value, put};
 
@@ -18,6 +19,8 @@ pub(super) struct Reader<'a> {
     library: &'a Library<'a>,
     /// The files whose reading led here, this one last.
     trail: Vec<Rc<str>>,
+    /// How deeply the expression that is being read is nested.
+    pub(super) depth: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -30,7 +33,9 @@ impl<'a> Reader<'a> {
         let name = trail.last().cloned().unwrap_or_else(|| "".into());
         let file = Place { file: name, line: 0 };
         let (tokens, lines) = (tokens(text, &file)?, text.lines().collect());
-        let mut reader = Self { tokens, at: 0, file, lines, names: Dict::new(), library, trail };
+        library.limits.make(tokens.len(), &file)?;
+        let names = Dict::new();
+        let mut reader = Self { tokens, at: 0, file, lines, names, library, trail, depth: 0 };
         while reader.statement()? {}
         Ok(reader.names)
     }
@@ -90,8 +95,10 @@ impl<'a> Reader<'a> {
             let Value::List(more) = more.value else {
                 return Err(more.fault("+= takes a list here"));
             };
+            self.limits().copy(&more.borrow(), &place)?;
             let more = more.borrow().clone();
             items.borrow_mut().extend(more);
+            self.check_names(&place)?;
             return self.end_of_line();
         }
         if !self.take("=") {
@@ -99,10 +106,25 @@ impl<'a> Reader<'a> {
         }
         let value = self.expression()?;
         match path.split_last() {
-            None => put(&mut self.names, name, value),
-            Some((last, path)) => self.put_into(&name, path, last, value, &place)?,
+            None => {
+                self.limits().check(&value, &place)?;
+                put(&mut self.names, name, value);
+            }
+            Some((last, path)) => {
+                self.put_into(&name, path, last, value, &place)?;
+                self.check_names(&place)?;
+            }
         }
         self.end_of_line()
+    }
+
+    pub(super) fn limits(&self) -> &'a Limits {
+        &self.library.limits
+    }
+
+    /// Checks every value after one was changed in place, because others may hold it.
+    fn check_names(&self, place: &Place) -> Result<(), Fault> {
+        self.names.iter().try_for_each(|(_, value)| self.limits().check(value, place))
     }
 
     fn put_into(

@@ -9,7 +9,7 @@ fn read(files: &[(&str, &str)]) -> Result<Dict, String> {
     let with =
         |environment: Environment, (path, text): &(&str, &str)| environment.with_file(*path, text);
     let environment = files.iter().fold(Environment::default(), with);
-    let library = Library { environment: &environment };
+    let library = Library::new(&environment);
     library.file(files[0].0).map_err(|fault| format!("{}: {}", fault.place, fault.why))
 }
 
@@ -156,4 +156,69 @@ fn mistakes_are_refused_with_their_line() {
     refuses("a = [", "here.py:1: it ends where a value is expected: a = [");
     refuses("a = 12abc", "here.py:1: 12abc is no number");
     refuses("a = ?", "here.py:1: ? is not understood");
+}
+
+/// A file that holds too much is refused at its line.
+#[track_caller]
+fn is_too_much(text: &str, words: &str) {
+    let refused = read(&[(HERE, text)]).unwrap_err();
+    assert!(refused.starts_with("here.py:") && refused.contains(words), "{refused}");
+}
+
+#[test]
+fn nesting_has_a_limit() {
+    let nested = |open: &str, close: &str, depth| {
+        format!("a = {}0{}", open.repeat(depth), close.repeat(depth))
+    };
+    for (open, close) in [("[", "]"), ("(", ",)"), ("{'a': ", "}"), ("- ", ""), ("dict(a=", ")")] {
+        assert!(read(&[(HERE, &nested(open, close, 90))]).is_ok(), "{open}");
+        is_too_much(&nested(open, close, 4_000), "nested more than 200 deep");
+    }
+    is_too_much(&format!("a = {}", "2**".repeat(4_000)), "nested more than 200 deep");
+    is_too_much(&format!("a = 0\n{}", "a = [a]\n".repeat(50_000)), "nested more than 200 deep");
+}
+
+#[test]
+fn doubling_has_a_limit() {
+    for start in ["'aaaaaaaaaaaaaaaa'", "[1, 2, 3, 4]"] {
+        is_too_much(
+            &format!("a = {start}\n{}", "a = a + a\n".repeat(64)),
+            "more than 1000000 values",
+        );
+    }
+    is_too_much(&format!("a = [1]\n{}", "a += a\n".repeat(64)), "more than 1000000 values");
+    is_too_much(&format!("a = [1]\n{}", "a = [*a, *a]\n".repeat(64)), "more than 1000000 values");
+    // Lists that share their items hold more than was made.
+    is_too_much(&format!("a = [1]\n{}", "a = [a, a]\n".repeat(64)), "more than 1000000 values");
+    is_too_much("a = 'a' * 10**9", "a str * an int cannot be worked out");
+    is_too_much("a = [1] * 10**9", "a list * an int cannot be worked out");
+}
+
+#[test]
+fn a_value_that_holds_itself_is_refused() {
+    is_too_much("a = [0]\na[0] = a", "nested more than 200 deep");
+    is_too_much("a = {}\nb = {'a': a}\na['b'] = b", "nested more than 200 deep");
+    // Each value is shallow where it is bound, and deep where others are hung below it.
+    let links = (1..300).map(|link| format!("n{link} = [0]\nn{}[0] = n{link}\n", link - 1));
+    is_too_much(&format!("n0 = [0]\n{}", links.collect::<String>()), "nested more than 200 deep");
+}
+
+#[test]
+fn a_config_file_has_a_size() {
+    let large = format!("a = 1 # {}", "x".repeat(1 << 20));
+    let refused = read(&[(HERE, &large)]).unwrap_err();
+    assert_eq!(refused, "here.py: the config has more than 1048576 bytes, which is the limit");
+}
+
+#[test]
+fn files_that_include_one_another_again_and_again_are_refused() {
+    // Each file includes the next one twice, so that the last one would be read 2^60 times.
+    let twice = |next: usize| format!("with read_base():\n    from .f{next} import a\n").repeat(2);
+    let files: Vec<(String, String)> =
+        (0..18).map(|file| (format!("f{file}.py"), twice(file + 1))).collect();
+    let mut files: Vec<(&str, &str)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    files.push(("f18.py", "a = 1"));
+    let refused = read(&files).unwrap_err();
+    assert!(refused.contains("more than 1000000 values"), "{refused}");
 }

@@ -116,6 +116,10 @@ impl Reader<'_> {
     pub(super) fn refuse_at(&self, place: &Place, why: &str) -> Fault {
         let line = place.line.checked_sub(1).and_then(|line| self.lines.get(line));
         let line = line.filter(|_| place.file == self.file.file).map_or("", |line| line.trim());
+        let line: String = line.chars().take(SHOWN).collect();
         place.fault(if line.is_empty() { why.to_owned() } else { format!("{why}: {line}") })
     }
 }
+
+/// The most characters of a line that are shown with what is wrong in it.
+const SHOWN: usize = 160;

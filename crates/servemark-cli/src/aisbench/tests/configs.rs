@@ -103,6 +103,12 @@ config.RequestCount = 30
         &[("c.toml", &with("work_dir", "workdir"))],
         "c.toml:2: a config has no key \"workdir\"",
     );
+    let deep = format!("models = {}{}", "[".repeat(4_000), "]".repeat(4_000));
+    let error = parse("c.toml -m perf", &[("c.toml", &deep)]).unwrap_err();
+    assert!(error.to_string().starts_with("c.toml:1: "), "{error}");
+    let dotted = format!("a{} = 1", ".a".repeat(20_000));
+    let error = parse("c.toml -m perf", &[("c.toml", &dotted)]).unwrap_err();
+    assert!(error.to_string().starts_with("c.toml:1: "), "{error}");
     let error = parse("c.toml -m perf", &[("c.toml", "[[models]\n")]).unwrap_err();
     assert!(error.starts_with("c.toml:1: this is not TOML: "), "{error}");
 }

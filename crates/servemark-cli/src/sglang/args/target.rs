@@ -9,7 +9,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server and model")]
 pub(in crate::sglang) struct TargetArgs {
-    /// The server and the route it is asked by; of our own, sglang-rerank and vllm-rerank
+    /// The server and the route it is asked by; of our own, sglang-rerank, vllm-rerank,
+    /// ollama and ollama-chat
     #[arg(long, value_name = "NAME", default_value = "sglang", value_parser = backends())]
     pub(in crate::sglang) backend: String,
     /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
@@ -19,7 +20,7 @@ pub(in crate::sglang) struct TargetArgs {
     #[arg(long, value_name = "HOST", default_value = "0.0.0.0")]
     pub(in crate::sglang) host: String,
     /// The server's port; by default the backend's: 8000 for vllm and trt, 8080 for truss,
-    /// 23333 for lmdeploy, else 30000
+    /// 23333 for lmdeploy, 11434 for ollama, else 30000
     #[arg(long, value_name = "PORT", value_parser = python::int)]
     pub(in crate::sglang) port: Option<i64>,
     /// How many seconds to wait until the server is ready; 0 does not ask
@@ -42,7 +43,8 @@ pub(in crate::sglang) struct TargetArgs {
 
 /// The peer's choices; ours are taken too, and not named where the peer would list its own.
 fn backends() -> PossibleValuesParser {
-    let own = ["sglang-rerank", "vllm-rerank"].map(|name| PossibleValue::new(name).hide(true));
+    let own = ["sglang-rerank", "vllm-rerank", "ollama", "ollama-chat"];
+    let own = own.map(|name| PossibleValue::new(name).hide(true));
     PossibleValuesParser::new(BACKENDS.map(PossibleValue::new).into_iter().chain(own))
 }
 

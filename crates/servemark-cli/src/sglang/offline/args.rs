@@ -174,4 +174,4 @@ Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The en
 the whole environment.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 engine not loaded, 5 too many \
-requests failed, 130 interrupted.";
+requests failed, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";

@@ -175,3 +175,16 @@ fn requests_are_the_peers() {
         assert_eq!(json!(asks), theirs["call"]["return_logprob"]);
     }
 }
+
+#[test]
+fn our_own_command_tolerates_few_failures_and_the_peers_what_the_peer_does() {
+    let tolerance = |python, args: &[&str]| {
+        let args = args.iter().map(Into::into);
+        let read = parse("x", python, args, &Environment::default()).unwrap();
+        read.run.plan.scoring.tolerated_failures
+    };
+    let check = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
+    check(tolerance(None, &[]), 0.01);
+    check(tolerance(None, &["--tolerate-failures", "0.25"]), 0.25);
+    check(tolerance(Some("python3"), &["--model-path", "m"]), 1.0);
+}

@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_datasets::BadLine;
 
 use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs};
+use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs, TrustArgs};
 use crate::python;
 use crate::sglang::args::parse_bad_line;
 
@@ -170,6 +170,8 @@ pub(super) struct OneBatchArgs {
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]
+    pub(super) trust: TrustArgs,
+    #[command(flatten)]
     pub(super) run: RunArgs,
 }
 
@@ -234,4 +236,4 @@ Environment: SGLANG_IS_IN_CI and GITHUB_STEP_SUMMARY, the file to which the repo
 job of GitHub's.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
-130 interrupted.";
+130 interrupted (129 by SIGHUP, 143 by SIGTERM).";

@@ -130,6 +130,9 @@ impl Grid<'_> {
         plan.scoring.layouts.dedup();
         if purpose == Purpose::Measure {
             plan.output.run_log = self.run_log(cell)?;
+            if plan.output.run_log.is_some() {
+                plan.output.run_log_if_taken = args.run.if_taken();
+            }
             plan.output.steady_state_file =
                 args.run.steady_state_output_file.as_ref().map(Into::into);
         }

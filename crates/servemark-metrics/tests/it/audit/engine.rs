@@ -20,7 +20,8 @@ fn run(change: impl Fn(&mut Request)) -> Run {
 #[test]
 fn how_late_the_client_sees_an_answer_is_in_no_latency() {
     let audit = run(|_| {}).audit();
-    let expected = "clean: the engine stamps its own answers, so the client is in no latency";
+    let expected = "clean: load carried, latencies right: the engine stamps its own answers, so the \
+                    client is in no latency";
     assert_eq!(audit.to_string(), expected);
     assert_eq!(audit.reading.lag.p99_us, Some(9_000.0));
     assert_eq!(audit.unchecked, [""; 0]);
@@ -49,14 +50,14 @@ fn a_client_that_takes_the_cores_of_its_engine_is_suspect() {
 #[test]
 fn a_client_that_cannot_do_its_work_is_limited_whoever_stamps() {
     let mut busy = run(|_| {});
-    busy.cost.as_mut().unwrap().shards = vec![shard(60, 36)];
-    busy.is(Verdict::ClientLimited, "shard 1 ran, or waited for a core, for 96.0 % of the time");
+    busy.cost.as_mut().unwrap().shards = vec![shard(96, 0)];
+    busy.is(Verdict::ClientLimited, "shard 1 ran for 96.0 % of the time");
 }
 
 #[test]
 fn requests_of_a_schedule_are_late_and_those_of_a_batch_wait_for_the_others() {
     let sent_late = |request: &mut Request| request.sent = request.granted + 2_000;
-    run(sent_late).is(Verdict::ClientLimited, "100.0 % of the sends were more than 1.00 ms late");
+    run(sent_late).is(Verdict::Corrected, "100.0 % of the sends were more than 1.00 ms late");
     let mut batches = run(|request| {
         sent_late(request);
         request.due = 1_000_000;

@@ -3,19 +3,19 @@
 use super::*;
 
 #[test]
-fn a_shard_without_idle_time_is_the_limit() {
+fn a_shard_without_idle_time_of_its_own_doing_is_the_limit() {
     let shards = |cpu: u64, run_delay: u64| {
         Run::with_cost(move |cost| cost.shards = vec![shard(10, 0), shard(cpu, run_delay)])
     };
     shards(90, 4).is(Verdict::Clean, "");
-    shards(90, 5).is(Verdict::ClientLimited, "shard 2 ran, or waited for a core, for 95.0 %");
-    shards(40, 60).is(Verdict::ClientLimited, "100.0 %");
+    shards(94, 6).is(Verdict::Corrected, "shard 2 ran, or waited for a core, for 100.0 %");
+    shards(95, 0).is(Verdict::ClientLimited, "shard 2 ran for 95.0 %");
 }
 
 #[test]
 fn of_a_thread_of_which_no_more_is_known_its_cpu_time_counts() {
     let run = Run::with_cost(|cost| *cost = ClientCost::new(96, 100));
-    run.is(Verdict::ClientLimited, "shard 1 ran, or waited for a core, for 96.0 %");
+    run.is(Verdict::ClientLimited, "shard 1 ran for 96.0 %");
     assert_eq!(
         run.audit().unchecked,
         ["waits for a core: the system does not say", "steal: the system does not say"]
@@ -61,13 +61,52 @@ fn littles_law_holds_in_the_middle_of_a_steady_run() {
     assert!((law.mean_e2el_ms - 55.0).abs() < 1e-9 && law.difference.abs() < 0.01, "{law:?}");
 }
 
+/// A run in which so many in a hundred fail after so long.
+fn failing(percent: u64, ends_after: u64) -> Run {
+    Run::with_each(move |request| {
+        let index = (request.due - 1_000_000) / 10_000;
+        // Spread evenly over the run: 37 has no factor in common with 100.
+        if index * 37 % 100 < percent {
+            (request.fails, request.ends_after) = (true, ends_after);
+            request.pieces.retain(|&(after, _)| after < ends_after);
+        }
+    })
+}
+
 #[test]
-fn failures_that_hold_much_of_the_concurrency_break_it() {
-    let failing = |every: u64| {
-        Run::with_each(move |request| request.fails = (request.due / 10_000).is_multiple_of(every))
-    };
-    failing(12).is(Verdict::Clean, "");
-    failing(8).is(Verdict::Suspect, "5.5 requests were in flight");
+fn failures_count_on_both_sides_however_many_and_slow_they_are() {
+    for percent in [0, 20, 60] {
+        for ends_after in [1_500, 55_000, 220_000] {
+            let audit = failing(percent, ends_after).audit();
+            let law = audit.littles_law.expect("a long run");
+            assert!(law.difference.abs() < 0.02, "{percent} % after {ends_after} us: {law:?}");
+            assert_eq!(audit.verdict, Verdict::Clean, "{percent} % after {ends_after} us: {audit}");
+        }
+    }
+}
+
+#[test]
+fn tries_that_were_made_again_count_on_both_sides_too() {
+    let steady = Run::clean().audit().littles_law.expect("a long run");
+    let mut run = failing(20, 220_000);
+    run.requests.iter_mut().for_each(|request| request.is_retried = request.fails);
+    let law = run.audit().littles_law.expect("a long run");
+    assert!(law.difference.abs() < 0.02, "{law:?}");
+    assert!(law.concurrency > steady.concurrency + 2.0, "{law:?}");
+}
+
+#[test]
+fn requests_that_pile_up_in_the_run_break_it() {
+    let piling = Run::with_each(|request| {
+        let index = (request.due - 1_000_000) / 10_000;
+        // One in three of the second half hangs until the run is over.
+        if index > 500 && index.is_multiple_of(3) {
+            request.ends_after = 11_500_000 - request.sent;
+        }
+    });
+    let law = piling.audit().littles_law.expect("a long run");
+    assert!(law.difference < -0.5, "{law:?}");
+    piling.is(Verdict::Suspect, "throughput x mean latency of all that ended gives");
 }
 
 #[test]

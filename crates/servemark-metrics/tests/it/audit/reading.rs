@@ -33,19 +33,6 @@ fn gaps_are_told_by_both_clocks() {
 }
 
 #[test]
-fn on_http_2_a_lag_is_suspect_and_a_clean_run_says_what_its_stamps_are() {
-    let bound = |lag: u64| {
-        Run::with_each(move |request| {
-            request.clock = ArrivalClock::KernelBound;
-            request.pieces.iter_mut().for_each(|(_, lay)| *lay = lag);
-        })
-    };
-    bound(99).is(Verdict::Clean, "99 us");
-    bound(99).is(Verdict::Clean, "upper bound");
-    bound(100).is(Verdict::Suspect, "upper bound");
-}
-
-#[test]
 fn by_the_clients_clock_the_lag_is_in_every_latency() {
     let by_user = |count: usize| {
         Run::with(count, |request| {

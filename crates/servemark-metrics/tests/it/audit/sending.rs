@@ -43,7 +43,10 @@ fn late_sends_are_counted_from_a_millisecond_or_1_percent_of_the_gap() {
     };
     late(1_000, 1_000).is(Verdict::Clean, "");
     late(99, 1_001).is(Verdict::Clean, "");
-    late(100, 1_001).is(Verdict::ClientLimited, "10.0 % of the sends were more than 1.00 ms late");
+    late(100, 1_001).is(Verdict::Corrected, "10.0 % of the sends were more than 1.00 ms late");
+    late(100, 10_000).is(Verdict::Corrected, "more than 1.00 ms late");
+    late(99, 10_001).is(Verdict::Clean, "");
+    late(100, 10_001).is(Verdict::ClientLimited, "of the sends were more than 10.00 ms late");
     let mut slow = Run::clean();
     slow.requests = (0..20)
         .map(|index| {
@@ -55,6 +58,7 @@ fn late_sends_are_counted_from_a_millisecond_or_1_percent_of_the_gap() {
         .collect();
     let sending = slow.audit().sending;
     assert_eq!((sending.late_from_us, sending.late, sending.judged), (5_000.0, 0, 20));
+    assert_eq!((sending.far_late_from_us, sending.far_late), (50_000.0, 0));
 }
 
 #[test]
@@ -117,17 +121,37 @@ fn a_few_late_sends_are_no_habit() {
         run
     };
     late(4).is(Verdict::Clean, "");
-    late(5).is(Verdict::ClientLimited, "50.0 % of the sends");
+    late(5).is(Verdict::Corrected, "50.0 % of the sends");
 }
 
 #[test]
 fn who_is_late_by_a_little_keeps_up_and_who_sends_slower_does_not() {
     let late = Run::with_each(|request| request.sent = request.due + 2_000).audit();
-    assert_eq!((late.verdict, late.keeps_up()), (Verdict::ClientLimited, true), "{late}");
+    assert_eq!((late.verdict, late.keeps_up()), (Verdict::Corrected, true), "{late}");
     let mut behind = Run::clean();
     for (index, request) in (0..).zip(&mut behind.requests) {
         request.sent = request.due + index * 200;
     }
     assert!(!behind.audit().keeps_up());
     assert!(!Run::with_cost(|cost| cost.shards = vec![shard(96, 0)]).audit().keeps_up());
+}
+
+/// A closed loop whose client sees the end of every answer late.
+fn slow_to_see(end_lag: u64) -> Run {
+    let mut run = gated(Some(4));
+    run.requests.iter_mut().for_each(|request| request.end_lag = end_lag);
+    run
+}
+
+#[test]
+fn a_closed_loop_whose_places_stand_empty_has_another_load() {
+    let share = |run: &Run| run.audit().sending.gate.unwrap().vacant_share.unwrap();
+    assert!((share(&slow_to_see(40)) - 90.0 / 55_090.0).abs() < 1e-9);
+    slow_to_see(400).is(Verdict::Clean, "");
+    slow_to_see(900).is(Verdict::Corrected, "1.7 % of the concurrency was lost");
+    let limited = slow_to_see(4_000);
+    limited.is(Verdict::ClientLimited, "6.9 % of the concurrency was lost");
+    let mut unknown = slow_to_see(0);
+    unknown.requests.iter_mut().for_each(|request| request.clock = ArrivalClock::User);
+    assert_eq!(unknown.audit().sending.gate.unwrap().vacant_share, None);
 }

@@ -1,0 +1,136 @@
+//! Simulated processes with a known truth, and how often intervals of their runs miss it.
+
+mod processes;
+
+use std::fmt;
+
+use servemark_rng::NumpyRandom;
+use servemark_statistics::{Estimate, Sample};
+
+pub use self::processes::{Process, cells};
+
+/// What runs of one process and one length show.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    name: String,
+    requests: usize,
+    /// Of the mean, the median and the 99th percentile.
+    figures: [Tally; 3],
+    /// Widths of the mean's intervals over those of as many independent values, by the textbook.
+    widths: Vec<f64>,
+}
+
+/// How often a figure's interval was refused, and how often one was printed that misses the truth.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    runs: u32,
+    refused: u32,
+    missed: u32,
+}
+
+impl Cell {
+    /// The head of the table whose rows cells are.
+    pub const HEAD: &'static str = "\
+| process | requests | mean: misses | refused | width | p50: misses | refused | p99: misses | refused |
+|---|---|---|---|---|---|---|---|---|";
+
+    /// Simulates runs and holds their intervals against the truth of the process.
+    pub fn simulate(process: &Process, requests: usize, runs: u32) -> Self {
+        let truth = process.truth();
+        let mut cell = Self {
+            name: process.name.to_owned(),
+            requests,
+            figures: [Tally::default(); 3],
+            widths: Vec::new(),
+        };
+        for run in 0..runs {
+            let values = process.run(requests, &mut NumpyRandom::seeded(FIRST_SEED + run));
+            cell.add(&values.into_iter().collect(), truth);
+        }
+        cell.widths.sort_unstable_by(f64::total_cmp);
+        cell
+    }
+
+    fn add(&mut self, sample: &Sample, truth: [f64; 3]) {
+        let mean = sample.mean(CONFIDENCE);
+        let [p50, p99] = [0.5, 0.99].map(|share| sample.percentile(share, CONFIDENCE));
+        for ((tally, estimate), truth) in self.figures.iter_mut().zip([mean, p50, p99]).zip(truth) {
+            tally.add(estimate, truth);
+        }
+        if let Some((low, high)) = mean.bounds.known() {
+            self.widths.push((high - low) / textbook_width(sample.values()));
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, estimate: Estimate, truth: f64) {
+        self.runs += 1;
+        // Simulated times are sums, so equal ones differ in their last bits.
+        let slack = 1e-9 * truth.abs();
+        match estimate.bounds.known() {
+            None => self.refused += 1,
+            Some((low, high)) if low - slack <= truth && truth <= high + slack => {}
+            Some(_) => self.missed += 1,
+        }
+    }
+
+    fn percent(&self, count: u32) -> f64 {
+        100.0 * f64::from(count) / f64::from(self.runs.max(1))
+    }
+}
+
+/// The width of the interval that takes values for independent and normal.
+fn textbook_width(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    2.0 * 1.96 * (squares / (count - 1.0) / count).sqrt()
+}
+
+/// A row of the table; shares are percents of all runs.
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "| {} | {} |", self.name, self.requests)?;
+        for (place, tally) in self.figures.iter().enumerate() {
+            write!(
+                f,
+                " {:.1} | {:.1} |",
+                tally.percent(tally.missed),
+                tally.percent(tally.refused)
+            )?;
+            if place == 0 {
+                match self.widths.get(self.widths.len() / 2) {
+                    Some(width) => write!(f, " {width:.2} |")?,
+                    None => f.write_str(" - |")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const CONFIDENCE: f64 = 0.95;
+/// Runs of every cell have the same seeds, so that a table can be made again.
+const FIRST_SEED: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_independent_values_miss_as_rarely_as_they_say() {
+        let process = cells().into_iter().find(|process| process.name == "log-normal").unwrap();
+        let cell = Cell::simulate(&process, 400, 200);
+        let [mean, ..] = cell.figures;
+        assert!(mean.missed <= 20 && mean.refused <= 10, "{cell}");
+    }
+
+    #[test]
+    fn a_queue_near_its_capacity_is_refused_and_not_guessed() {
+        let process = cells().into_iter().find(|process| process.name == "M/D/16, 90 %").unwrap();
+        let cell = Cell::simulate(&process, 1000, 60);
+        let [mean, ..] = cell.figures;
+        assert!(mean.missed <= 3 && mean.refused >= 50, "{cell}");
+    }
+}

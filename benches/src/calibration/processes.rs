@@ -1,0 +1,211 @@
+//! Processes whose latencies are simulated request by request.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use servemark_rng::NumpyRandom;
+
+/// A process with its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Process {
+    /// Its name in tables.
+    pub name: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    LogNormal,
+    /// Nine of ten values near 1, the others near 5.
+    Bimodal,
+    /// Pareto's with this exponent.
+    Pareto(f64),
+    /// An autoregression of the first order with this likeness.
+    Autoregression(f64),
+    /// A queue before sixteen servers, loaded to this share, each busy for a second, or for a
+    /// log-normal time of a second's mean.
+    Queue {
+        load: f64,
+        varies: bool,
+    },
+    /// An engine that batches continuously, offered this share of what it can do.
+    Engine {
+        load: f64,
+    },
+    /// The same engine with this number of users who each send when their answer is there.
+    ClosedLoop {
+        users: usize,
+    },
+}
+
+/// Every process of the study.
+pub fn cells() -> Vec<Process> {
+    let queue = |name, load, varies| Process { name, kind: Kind::Queue { load, varies } };
+    let engine = |name, load| Process { name, kind: Kind::Engine { load } };
+    vec![
+        Process { name: "log-normal", kind: Kind::LogNormal },
+        Process { name: "bimodal", kind: Kind::Bimodal },
+        Process { name: "Pareto 2.5", kind: Kind::Pareto(2.5) },
+        Process { name: "AR(1) 0.9", kind: Kind::Autoregression(0.9) },
+        Process { name: "AR(1) 0.98", kind: Kind::Autoregression(0.98) },
+        queue("M/D/16, 50 %", 0.5, false),
+        queue("M/D/16, 70 %", 0.7, false),
+        queue("M/D/16, 90 %", 0.9, false),
+        queue("M/D/16, 95 %", 0.95, false),
+        queue("M/G/16, 50 %", 0.5, true),
+        queue("M/G/16, 70 %", 0.7, true),
+        queue("M/G/16, 90 %", 0.9, true),
+        queue("M/G/16, 95 %", 0.95, true),
+        Process { name: "closed loop of 32", kind: Kind::ClosedLoop { users: 32 } },
+        Process { name: "closed loop of 48", kind: Kind::ClosedLoop { users: 48 } },
+        engine("batching engine, 60 %", 0.6),
+        engine("batching engine, 76 %", 0.76),
+        engine("batching engine, 88 %", 0.88),
+    ]
+}
+
+impl Process {
+    /// The mean, the median and the 99th percentile of the process in the long run, of a run of two
+    /// million requests without its start.
+    pub fn truth(&self) -> [f64; 3] {
+        let mut values = self.run(2_000_000, &mut NumpyRandom::seeded(7)).split_off(20_000);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.sort_unstable_by(f64::total_cmp);
+        let at = |thousandths: usize| values[values.len() * thousandths / 1000];
+        [mean, at(500), at(990)]
+    }
+
+    /// The latencies of a run of this number of requests, which begins with an empty system.
+    pub fn run(&self, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
+        let each = 0..requests;
+        match self.kind {
+            Kind::LogNormal => each.map(|_| random.normal(0.0, 1.0).exp()).collect(),
+            Kind::Bimodal => each.map(|_| bimodal(random)).collect(),
+            Kind::Pareto(exponent) => {
+                each.map(|_| (1.0 - random.random_sample()).powf(-1.0 / exponent)).collect()
+            }
+            Kind::Autoregression(likeness) => autoregression(likeness, requests, random),
+            Kind::Queue { load, varies } => queue(load, varies, requests, random),
+            Kind::Engine { load } => {
+                let mut now = 0.0;
+                let mut due = || {
+                    now += random.exponential(1.0 / (load * Batching::CAPACITY));
+                    now
+                };
+                let due: Vec<f64> = each.map(|_| due()).collect();
+                Batching::new(due, 0).run(requests, random)
+            }
+            Kind::ClosedLoop { users } => {
+                Batching::new(vec![0.0; users.min(requests)], requests).run(requests, random)
+            }
+        }
+    }
+}
+
+fn bimodal(random: &mut NumpyRandom) -> f64 {
+    if random.random_sample() < 0.9 { random.normal(1.0, 0.1) } else { random.normal(5.0, 0.3) }
+}
+
+fn autoregression(likeness: f64, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
+    let step = (1.0 - likeness * likeness).sqrt();
+    let mut value = random.normal(0.0, 1.0);
+    let mut next = || {
+        value = likeness * value + step * random.normal(0.0, 1.0);
+        10.0 + value
+    };
+    (0..requests).map(|_| next()).collect()
+}
+
+/// Waits before one of sixteen servers, first come, first served, on top of a time of 50 ms that
+/// varies by a microsecond.
+fn queue(load: f64, varies: bool, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
+    let mut free: VecDeque<f64> = VecDeque::from([0.0; SERVERS]);
+    let mut now = 0.0;
+    let mut wait = || {
+        now += random.exponential(1.0 / (load * SERVERS as f64));
+        let begins = free.pop_front().map_or(now, |free| free.max(now));
+        let service = if varies { random.normal(-0.5, 1.0).exp() } else { 1.0 };
+        let ends = begins + service;
+        let place = free.partition_point(|other| *other <= ends);
+        free.insert(place, ends);
+        begins - now + 0.05 + 1e-6 * random.random_sample()
+    };
+    (0..requests).map(|_| wait()).collect()
+}
+
+const SERVERS: usize = 16;
+
+/// An engine that steps over all requests that it holds; the first token of a request comes with the
+/// step that takes it in.
+struct Batching {
+    waiting: VecDeque<(usize, f64)>,
+    /// Number of requests that follow others in a closed loop.
+    following: usize,
+    next: usize,
+    now: f64,
+    /// Tokens that each request in the batch has left.
+    running: BinaryHeap<Reverse<u64>>,
+    steps: u64,
+}
+
+impl Batching {
+    const SLOTS: usize = 32;
+    const MEAN_TOKENS: f64 = 64.0;
+    /// Seconds of a step, of each request in it, and of taking one in.
+    const STEP: f64 = 0.01;
+    const STEP_EACH: f64 = 0.0005;
+    const PREFILL: f64 = 0.004;
+    /// Requests per second with a full batch.
+    const CAPACITY: f64 = Self::SLOTS as f64
+        / (Self::MEAN_TOKENS * (Self::STEP + Self::STEP_EACH * Self::SLOTS as f64)
+            + Self::SLOTS as f64 * Self::PREFILL);
+
+    fn new(due: Vec<f64>, following: usize) -> Self {
+        let next = due.len();
+        let waiting = due.into_iter().enumerate().collect();
+        Self { waiting, following, next, now: 0.0, running: BinaryHeap::new(), steps: 0 }
+    }
+
+    /// Times to first token of the first requests, in the order in which they were sent.
+    fn run(mut self, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
+        let mut ttft = vec![0.0; requests];
+        let mut begun = 0;
+        while begun < requests {
+            let taken = self.take();
+            let batch = (self.running.len() + taken.len()) as f64;
+            self.now += Self::STEP + Self::STEP_EACH * batch + Self::PREFILL * taken.len() as f64;
+            for (index, due) in taken {
+                if let Some(place) = ttft.get_mut(index) {
+                    *place = self.now - due;
+                    begun += 1;
+                }
+                let tokens = random.exponential(Self::MEAN_TOKENS).max(1.0);
+                self.running.push(Reverse(self.steps + tokens as u64));
+            }
+            self.steps += 1;
+            self.finish();
+        }
+        ttft
+    }
+
+    /// What is due and finds a slot. An idle engine waits for the next request.
+    fn take(&mut self) -> Vec<(usize, f64)> {
+        if let Some((_, due)) = self.waiting.front().filter(|_| self.running.is_empty()) {
+            self.now = self.now.max(*due);
+        }
+        let free = Self::SLOTS - self.running.len();
+        let due = self.waiting.iter().take(free).take_while(|(_, due)| *due <= self.now).count();
+        self.waiting.drain(..due).collect()
+    }
+
+    /// Removes what has had its last token; in a closed loop its user sends the next.
+    fn finish(&mut self) {
+        while self.running.peek().is_some_and(|Reverse(last)| *last <= self.steps) {
+            self.running.pop();
+            if self.next < self.following {
+                self.waiting.push_back((self.next, self.now));
+                self.next += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Ollama's own API, `/api/chat` and `/api/generate`: how a sample is asked for.
+//!
+//! Both routes answer with lines of JSON. Reading them is the `decoder` module's business.
+
+mod decoder;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError, Sample};
+
+pub use self::decoder::OllamaDecoder;
+use crate::payload::{Payload, text_of};
+use crate::{Backend, CommonSpec, Framing, Route, WireRequest};
+
+/// Which route of Ollama's API is asked. Closed: these are the two that generate.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OllamaApi {
+    /// `/api/chat`, which renders messages with the model's template.
+    #[default]
+    Chat,
+    /// `/api/generate`, which is asked not to apply a template (`raw`).
+    Generate,
+}
+
+impl OllamaApi {
+    pub(crate) fn route(self) -> Route {
+        match self {
+            Self::Chat => Route::OllamaChat,
+            Self::Generate => Route::OllamaGenerate,
+        }
+    }
+}
+
+/// The knobs of Ollama's API. It cannot be told to ignore the end of a text, so
+/// [`CommonSpec::ignore_eos`] is not sent.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct OllamaSpec {
+    /// The route.
+    pub api: OllamaApi,
+    /// What every dialect is told. Of the extra keys, those of `options` join the options that are
+    /// sent anyway, and replace those of the same name.
+    #[serde(flatten)]
+    pub common: CommonSpec,
+    /// The sampling temperature.
+    pub temperature: f64,
+    /// The nucleus; sent only when below one.
+    pub top_p: f64,
+}
+
+impl OllamaSpec {
+    /// Greedy.
+    pub fn new(api: OllamaApi, common: CommonSpec) -> Self {
+        Self { api, common, temperature: 0.0, top_p: 1.0 }
+    }
+
+    fn options(&self, sample: &Sample, own: Option<Value>) -> Value {
+        let options = Payload::default()
+            .with("num_predict", sample.output_tokens)
+            .with("temperature", self.temperature)
+            .with_some("top_p", (self.top_p < 1.0).then_some(self.top_p));
+        match own {
+            Some(Value::Object(own)) => options.with_all(own).into_object().into(),
+            _ => options.into_object().into(),
+        }
+    }
+}
+
+impl Default for OllamaSpec {
+    fn default() -> Self {
+        Self::new(OllamaApi::default(), CommonSpec::default())
+    }
+}
+
+/// The codec of Ollama's API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OllamaBackend {
+    spec: OllamaSpec,
+}
+
+impl OllamaBackend {
+    /// A codec with these knobs.
+    pub fn new(spec: OllamaSpec) -> Self {
+        Self { spec }
+    }
+
+    fn asked(&self, sample: &Sample, path: &str) -> Result<Payload, RequestError> {
+        let body = Payload::default().with("model", self.spec.common.model.as_str());
+        Ok(match (self.spec.api, &sample.prompt) {
+            (OllamaApi::Chat, Prompt::Messages(messages)) => {
+                let messages = messages.iter().map(|message| plain(message, path));
+                body.with("messages", messages.collect::<Result<Vec<Value>, _>>()?)
+            }
+            (OllamaApi::Chat, prompt) => {
+                let content = text_of(prompt, path)?;
+                body.with("messages", json!([{"role": "user", "content": content}]))
+            }
+            (OllamaApi::Generate, prompt) => {
+                body.with("prompt", text_of(prompt, path)?).with("raw", true)
+            }
+        })
+    }
+}
+
+impl Backend for OllamaBackend {
+    type Decoder = OllamaDecoder;
+
+    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
+        let path = self.spec.api.route().path();
+        if !sample.media.is_empty() {
+            return Err(refused(path, "pictures"));
+        }
+        let mut extra = self.spec.common.extra_for(sample);
+        let options = self.spec.options(sample, extra.shift_remove("options"));
+        let body = self
+            .asked(sample, path)?
+            .with("stream", self.spec.common.stream)
+            .with("options", options)
+            .with_all(extra);
+        WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
+    }
+
+    fn decoder(&self, sample: &Sample) -> OllamaDecoder {
+        OllamaDecoder::new(sample)
+    }
+
+    fn framing(&self) -> Framing {
+        if self.spec.common.stream { Framing::Lines } else { Framing::Document }
+    }
+}
+
+/// A message whose content is one text, which is the only form that the API takes.
+fn plain(message: &JsonObject, path: &str) -> Result<Value, RequestError> {
+    let Some(parts) = message.get("content").and_then(Value::as_array) else {
+        return Ok(json!(message));
+    };
+    let text = |part: &Value| {
+        let text = part.get("text").and_then(Value::as_str).map(str::to_owned);
+        text.ok_or_else(|| refused(path, "parts of a message that are no text"))
+    };
+    let texts = parts.iter().map(text).collect::<Result<Vec<String>, _>>()?;
+    let mut message = message.clone();
+    message.insert("content".to_owned(), texts.concat().into());
+    Ok(json!(message))
+}
+
+fn refused(path: &str, what: &str) -> RequestError {
+    RequestError::new(ErrorKind::Encode, format!("{path} takes no {what}; use a chat backend"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Ollama's answers, streamed line by line or whole: a document is the same object as a line.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use servemark_core::{Delta, DeltaKind, RequestError, Sample, ServerTimes, Sink, Usage};
+use servemark_sse::Event;
+
+use crate::answer::Answer;
+use crate::count::Count;
+use crate::wire::{Few, Frame, Text, in_stream, parse};
+use crate::{Decoder, Flow};
+
+/// Reads an answer of `/api/chat` or `/api/generate`.
+#[derive(Clone, Debug)]
+pub struct OllamaDecoder {
+    answer: Answer<()>,
+}
+
+impl OllamaDecoder {
+    /// A reader of the answer to a sample.
+    pub fn new(sample: &Sample) -> Self {
+        Self { answer: Answer::to(sample) }
+    }
+
+    fn line(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        let line: Line<'_> = parse(json)?;
+        if line.error.is_some() {
+            return Err(in_stream(json));
+        }
+        match line.output() {
+            Some((kind, text)) => {
+                // An answer that has begun is whole only when its one choice is finished.
+                self.answer.choice(0);
+                self.answer.delta(Delta::content(&text).of_kind(kind), out);
+            }
+            None => out.silent_event(),
+        }
+        if !line.done {
+            return Ok(Flow::Continue);
+        }
+        self.done(&line, out)?;
+        Ok(Flow::Done)
+    }
+
+    /// The last line, which alone has counts and times.
+    fn done(&mut self, line: &Line<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
+        line.prompt_eval_count.report("prompt_eval_count", out);
+        line.eval_count.report("eval_count", out);
+        if let Some(usage) = line.usage() {
+            self.answer.usage(usage, out);
+        }
+        if let Some(times) = line.server_times() {
+            out.server_times(times);
+        }
+        self.answer.over();
+        match &line.done_reason {
+            Some(reason) => self.answer.finish(0, &reason.0, None, out),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Decoder for OllamaDecoder {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        match self.answer.event(event)? {
+            ControlFlow::Continue(json) => self.line(json, out),
+            ControlFlow::Break(flow) => Ok(flow),
+        }
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        match Frame::of(body) {
+            Frame::Json(json) => self.line(json, out).map(drop),
+            Frame::Blank | Frame::Done => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.answer.end()
+    }
+}
+
+/// A line of either route. `/api/generate` has its text in `response`, `/api/chat` in `message`.
+#[derive(Debug, Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    response: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(default)]
+    done: bool,
+    #[serde(borrow)]
+    done_reason: Option<Text<'a>>,
+    #[serde(default)]
+    prompt_eval_count: Count,
+    #[serde(default)]
+    eval_count: Count,
+    load_duration: Option<f64>,
+    prompt_eval_duration: Option<f64>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Few<ToolCall<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+/// The arguments are an object here, and no text.
+#[derive(Debug, Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+impl Line<'_> {
+    /// What the line adds to the output: one piece, whatever it is made of. A line of several kinds
+    /// is of the last of them, because the earlier kind has ended with it.
+    fn output(&self) -> Option<(DeltaKind, Cow<'_, str>)> {
+        let mut pieces = self.pieces().filter(|(_, text)| !text.is_empty());
+        let (kind, text) = pieces.next()?;
+        let first = (kind, Cow::Borrowed(text));
+        Some(pieces.fold(first, |(_, texts), (kind, text)| (kind, texts + text)))
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
+        let message = self.message.as_ref();
+        let thinking = [self.thinking.as_ref(), message.and_then(|it| it.thinking.as_ref())];
+        let content = [self.response.as_ref(), message.and_then(|it| it.content.as_ref())];
+        let calls = message.and_then(|it| it.tool_calls.as_ref());
+        let calls = calls.into_iter().flat_map(Few::iter).flat_map(ToolCall::pieces);
+        of_kind(DeltaKind::Reasoning, thinking)
+            .into_iter()
+            .chain(of_kind(DeltaKind::Content, content))
+            .chain(calls.map(|text| (DeltaKind::ToolCall, text)))
+    }
+
+    /// A prompt that was wholly in the cache has no count.
+    fn usage(&self) -> Option<Usage> {
+        let (prompt, output) = (self.prompt_eval_count.tokens(), self.eval_count.tokens());
+        (prompt.is_some() || output.is_some()).then(|| Usage::new(prompt, output))
+    }
+
+    /// What the server says in nanoseconds: for how long it loaded the model or waited for it, and
+    /// how long the prompt took. Its total and its generation time are spans up to the end, of
+    /// which the record has its own.
+    fn server_times(&self) -> Option<ServerTimes> {
+        let ms = |nanos: Option<f64>| nanos.map(|nanos| nanos / 1e6);
+        let (queue, ttft) = (ms(self.load_duration), ms(self.prompt_eval_duration));
+        queue.or(ttft).map(|_| ServerTimes::new(queue, ttft))
+    }
+}
+
+fn of_kind<'a>(kind: DeltaKind, texts: [Option<&'a Text<'_>>; 2]) -> [(DeltaKind, &'a str); 2] {
+    texts.map(|text| (kind, text.map_or("", |text| &*text.0)))
+}
+
+impl ToolCall<'_> {
+    fn pieces(&self) -> impl Iterator<Item = &str> {
+        self.function.iter().flat_map(|function| {
+            let name = function.name.as_ref().map(|name| &*name.0);
+            name.into_iter().chain(function.arguments.map(RawValue::get))
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Text from outside, made harmless for a terminal.
+//!
+//! A server, a data set, a run log or a file name may hold escape codes, line ends and marks that
+//! turn the direction of text. Every table and every line for a person passes these functions. The
+//! escapes are those of JSON, so a JSON document stays the same document.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Replaces every character that could move the cursor, end the line or reorder the text by an
+/// escape that is visible: `\u001b`, `\n`. The result is one line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unprintable)
+}
+
+/// Does the same as [`printable`] but keeps line feeds: for text of several lines whose values
+/// passed [`printable`] already.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| character != '\n' && is_unprintable(character))
+}
+
+fn escaped(text: &str, must_go: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&must_go) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            character if !must_go(character) => shown.push(character),
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            character => {
+                // Writing to a string does not fail.
+                let _ = write!(shown, "\\u{:04x}", u32::from(character));
+            }
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Control characters, separators of lines, and the marks of bidirectional text. All of them have
+/// at most four hexadecimal digits.
+fn is_unprintable(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_codes_line_ends_and_bidi_marks_become_visible() {
+        let hostile = "a\u{1b}[31m\r\n\t\0\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}z";
+        let shown =
+            "a\\u001b[31m\\r\\n\\t\\u0000\\u009b2J\\u007f\\u202e\\u2066\\u200f\\u061c\\u2028z";
+        assert_eq!(printable(hostile), shown);
+        assert_eq!(printable_lines("one\ntwo\r\n"), "one\ntwo\\r\n");
+    }
+
+    #[test]
+    fn ordinary_text_of_any_language_is_borrowed_as_it_is() {
+        for text in ["", "plain \\n text", "温度 é שלום \u{1f468}\u{200d}\u{1f469}"] {
+            assert!(matches!(printable(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+
+    #[test]
+    fn a_json_document_stays_the_same_document() {
+        let document = "{\n  \"a\": \"\u{7f}\u{9b}\u{202e}\"\n}";
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&printable_lines(document)), read(document));
+    }
+}

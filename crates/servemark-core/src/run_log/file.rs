@@ -1,0 +1,126 @@
+//! Opens the file of a run log, so that no run writes into the log of another.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::RunLogError;
+
+/// What happens where the file of a new run log exists already.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfTaken {
+    /// The run is refused, and the file stays as it is.
+    #[default]
+    Refuse,
+    /// The run log gets the first free name: `run.runlog.jsonl`, then `run_2.runlog.jsonl`.
+    Number,
+    /// The file is emptied, unless another process is writing to it.
+    Replace,
+}
+
+/// Whether a path leads to a device, a pipe, a socket or a file that this process has open already,
+/// which are written to as they are: they cannot be created, emptied or locked.
+pub fn is_stream(path: &Path) -> bool {
+    let is_open_already = OPEN_FILES.into_iter().any(|name| path.starts_with(name));
+    let is_special = |facts: fs::Metadata| !facts.is_file() && !facts.is_dir();
+    is_open_already || fs::metadata(path).is_ok_and(is_special)
+}
+
+/// Says what keeps a run log from being created here, without creating it.
+pub fn check_run_log(path: &Path, if_taken: IfTaken) -> Result<(), RunLogError> {
+    match if_taken {
+        IfTaken::Refuse if !is_stream(path) && fs::symlink_metadata(path).is_ok() => {
+            Err(RunLogError::Taken { path: path.to_owned() })
+        }
+        IfTaken::Replace if !is_stream(path) => match File::open(path) {
+            Ok(file) => lock(&file, path),
+            Err(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Opens the file and locks it. Says under which name.
+pub(super) fn open(path: &Path, if_taken: IfTaken) -> Result<(PathBuf, File), RunLogError> {
+    let cannot_write = |source| RunLogError::Write { path: path.to_owned(), source };
+    if is_stream(path) {
+        let file = OpenOptions::new().append(true).open(path).map_err(cannot_write)?;
+        return Ok((path.to_owned(), file));
+    }
+    let (path, file) = match if_taken {
+        IfTaken::Refuse => match File::create_new(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(RunLogError::Taken { path: path.to_owned() });
+            }
+            opened => (path.to_owned(), opened.map_err(cannot_write)?),
+        },
+        IfTaken::Number => first_free(path).map_err(cannot_write)?,
+        IfTaken::Replace => {
+            let mut create = OpenOptions::new();
+            let opened = create.write(true).create(true).truncate(false).open(path);
+            (path.to_owned(), opened.map_err(cannot_write)?)
+        }
+    };
+    lock(&file, &path)?;
+    if if_taken == IfTaken::Replace {
+        file.set_len(0).map_err(cannot_write)?;
+    }
+    Ok((path, file))
+}
+
+/// Removes a run log, unless another process is writing to it. One that is not there is no error.
+pub fn remove_run_log(path: &Path) -> Result<(), RunLogError> {
+    let failed = |source| RunLogError::Write { path: path.to_owned(), source };
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
+        Ok(file) => {
+            lock(&file, path)?;
+            fs::remove_file(path).map_err(failed)
+        }
+    }
+}
+
+/// A file system that knows no locks is no reason not to measure.
+fn lock(file: &File, path: &Path) -> Result<(), RunLogError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(RunLogError::Busy { path: path.to_owned() }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+fn first_free(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut number = 1;
+    loop {
+        let path = numbered(path, number);
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            created => return created.map(|file| (path, file)),
+        }
+    }
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let end = ENDS.into_iter().find(|end| name.ends_with(end)).unwrap_or_default();
+    let stem = &name[..name.len() - end.len()];
+    path.with_file_name(format!("{stem}_{number}{end}"))
+}
+
+/// Whether a file that is open is still what its path leads to.
+pub(super) fn is_in_place(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    let there = fs::metadata(path);
+    let is_same = |there: fs::Metadata| (there.dev(), there.ino()) == (open.dev(), open.ino());
+    Ok(!open.is_file() || there.is_ok_and(is_same))
+}
+
+const OPEN_FILES: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];
+const ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];

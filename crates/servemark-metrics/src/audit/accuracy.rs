@@ -1,0 +1,266 @@
+//! How right the latencies are.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::ArrivalClock;
+
+use super::load::LoadVerdict;
+use super::machine::Machine;
+use super::reading::{Reading, Yardstick};
+use super::verdict::{Finding, Verdict};
+use super::words::{milliseconds, percent, time};
+use super::{Audit, limits};
+
+/// How right the latencies are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LatencyAccuracy {
+    /// In a word.
+    pub verdict: AccuracyVerdict,
+    /// The bound on the error of a latency at the 99th percentile, in microseconds: what stamps
+    /// cannot take out, the error of the stamps themselves, and the waits of a thread that lost its
+    /// core while it sent. Absent where nobody can say.
+    pub right_to_us: Option<f64>,
+    /// Whether the client's threads had to wait for a core; absent where the system does not say.
+    pub core_was_shared: Option<bool>,
+    /// Why, the worst first.
+    pub reasons: Vec<Finding>,
+}
+
+/// How right latencies are, from the best to the worst. Closed: scripts may rely on these three.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccuracyVerdict {
+    /// The client was in time, so that its own clock would have told the same.
+    #[default]
+    Exact,
+    /// The client looked late, and the kernel's stamps took that out.
+    Corrected,
+    /// They may be wrong, by more than a few percent or by nobody knows how much.
+    Uncertain,
+}
+
+impl AccuracyVerdict {
+    /// How it is written in logs and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Corrected => "corrected",
+            Self::Uncertain => "uncertain",
+        }
+    }
+}
+
+impl fmt::Display for AccuracyVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What is said of the latencies in the verdict's line: "right to 0.03 ms".
+impl fmt::Display for LatencyAccuracy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.verdict, self.right_to_us) {
+            (AccuracyVerdict::Uncertain, None) => f.write_str("in doubt")?,
+            (AccuracyVerdict::Uncertain, Some(bound)) => {
+                write!(f, "in doubt, stamps right to {}", milliseconds(bound))?;
+            }
+            (_, None) => f.write_str("right")?,
+            (_, Some(bound)) => write!(f, "right to {}", milliseconds(bound))?,
+        }
+        if self.verdict != AccuracyVerdict::Uncertain && self.core_was_shared == Some(true) {
+            f.write_str(" although the core was shared")?;
+        }
+        Ok(())
+    }
+}
+
+impl LatencyAccuracy {
+    /// Judges what is known of a run's stamps.
+    pub(super) fn of(audit: &Audit) -> Self {
+        let blind: [Rule; 4] = [fruitless, user_clock, crowd, steal];
+        let bounded: [Rule; 3] = [shared, inexact, little];
+        let core_was_shared = audit.machine.as_ref().and_then(Machine::core_is_shared);
+        let told = |verdict: AccuracyVerdict, rules: &[Rule]| -> Vec<Finding> {
+            let verdict = Verdict::of(LoadVerdict::Carried, verdict);
+            let reasons = rules.iter().filter_map(|rule| rule(audit));
+            reasons.map(|reason| Finding { verdict, reason }).collect()
+        };
+        let mut reasons = told(AccuracyVerdict::Uncertain, &blind);
+        let bound_is_known = reasons.is_empty();
+        reasons.extend(told(AccuracyVerdict::Uncertain, &bounded));
+        let is_uncertain = !reasons.is_empty();
+        reasons.extend(told(AccuracyVerdict::Corrected, &[lagging]));
+        let verdict = match (is_uncertain, reasons.is_empty()) {
+            (true, _) => AccuracyVerdict::Uncertain,
+            (false, false) => AccuracyVerdict::Corrected,
+            (false, true) => AccuracyVerdict::Exact,
+        };
+        if reasons.is_empty() {
+            reasons = told(AccuracyVerdict::Exact, &[prompt]);
+        }
+        let right_to_us = right_to_us(audit).filter(|_| bound_is_known);
+        Self { verdict, right_to_us, core_was_shared, reasons }
+    }
+}
+
+/// The error of a latency at the 99th percentile: an upper bound, as far as the log can tell.
+fn right_to_us(audit: &Audit) -> Option<f64> {
+    let stamps = audit.reading.stamp_error.p99_us;
+    let ends = (audit.reading.pieces == 0 && audit.reading.lag.samples > 0).then_some(0.0);
+    let stamps = stamps.or(ends).filter(|_| !is_stamped_by_engine(audit))?;
+    Some(limits::STAMP_FLOOR_US + stamps + displacement_us(audit).unwrap_or_default())
+}
+
+/// How long a thread waits that lost its core between the reading of the clock and the sending of a
+/// request, if that hits more sends than the 99th percentile leaves out.
+fn displacement_us(audit: &Audit) -> Option<f64> {
+    let machine = audit.machine.as_ref()?;
+    let waits = machine.shards.iter().filter_map(|shard| {
+        let (switches, delay) = (shard.involuntary_switches? as f64, shard.run_delay_share?);
+        let per_cpu_second = switches / (shard.cpu_share * machine.wall_s);
+        let hit = per_cpu_second * limits::SEND_PATH_S;
+        (hit >= limits::DISPLACED_SENDS).then(|| delay * machine.wall_s * 1e6 / switches)
+    });
+    waits.max_by(f64::total_cmp)
+}
+
+/// What speaks against the latencies, or for them, if anything does.
+type Rule = fn(&Audit) -> Option<String>;
+
+fn fruitless(audit: &Audit) -> Option<String> {
+    let is_fruitless = audit.reading.yardstick.is_none();
+    is_fruitless
+        .then(|| "no request succeeded, so there is nothing to hold a lag against".to_owned())
+}
+
+fn shared(audit: &Audit) -> Option<String> {
+    // Where streams share a connection nobody counts a stream's segments; `inexact` judges those.
+    let reading = Some(&audit.reading).filter(|_| !is_bound(audit))?;
+    let shared = reading.shared;
+    let share = reading.share_of_pieces(shared.by_client + shared.unknown);
+    (share >= limits::SHARED).then(|| {
+        let who = match shared.unknown {
+            0 => "",
+            _ => ", and of some the kernel did not say that they came apart",
+        };
+        format!("{} of the pieces lay unread until a later one came{who}", percent(share))
+    })
+}
+
+fn user_clock(audit: &Audit) -> Option<String> {
+    let Reading { answered, answered_by_user_clock, .. } = audit.reading;
+    let share = answered_by_user_clock as f64 / answered.max(1) as f64;
+    let delay = audit.machine.as_ref().and_then(Machine::longest_run_delay);
+    let starved = delay.map_or_else(String::new, |share| {
+        format!(", and it waited for a core for {} of the time", percent(share))
+    });
+    (share >= limits::USER_CLOCK).then(|| {
+        let share = percent(share);
+        format!("{share} of the answers are timed by the client's clock, its lag included{starved}")
+    })
+}
+
+/// Latencies that are known, but not to enough digits.
+fn inexact(audit: &Audit) -> Option<String> {
+    let (bound, yardstick) = (right_to_us(audit)?, audit.reading.yardstick?);
+    let error = audit.reading.stamp_error;
+    let shared = (error.p99_us > Some(0.0)).then(|| {
+        let share = percent(audit.reading.share_of_pieces(error.doubtful));
+        format!("{share} of the pieces were read together with later bytes")
+    });
+    let displaced = displacement_us(audit)
+        .map(|_| "the client's thread often lost its core while it sent".to_owned());
+    let causes: Vec<String> = shared.into_iter().chain(displaced).collect();
+    let share = bound / yardstick.median_us();
+    // The floor alone is no finding: a server that is that quick is measured as well as can be.
+    (!causes.is_empty() && share >= limits::STAMP_ERROR).then(|| {
+        let (bound, median) = (time(bound), time(yardstick.median_us()));
+        let (share, name, causes) = (percent(share), yardstick.name(), causes.join(", and "));
+        format!(
+            "latencies are known to {bound}, {share} of the median {name} of {median}: {causes}"
+        )
+    })
+}
+
+fn is_bound(audit: &Audit) -> bool {
+    audit.reading.answered_by_kernel_bound > 0
+}
+
+/// An engine without a server is on this machine, and works for as long as it can.
+fn crowd(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref().filter(|_| is_stamped_by_engine(audit))?.cores_share;
+    (share >= limits::CROWD).then(|| {
+        format!(
+            "the client took {} of this machine's cores, which the engine is on",
+            percent(share)
+        )
+    })
+}
+
+fn is_stamped_by_engine(audit: &Audit) -> bool {
+    audit.reading.arrival_clock == Some(ArrivalClock::Engine)
+}
+
+fn steal(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref()?.steal_share?;
+    let whose = if is_stamped_by_engine(audit) { "the engine's" } else { "its kernel's stamps" };
+    (share >= limits::STEAL).then(|| {
+        let share = percent(share);
+        format!("the hypervisor took {share} of the machine's time, {whose} included")
+    })
+}
+
+fn little(audit: &Audit) -> Option<String> {
+    let law = audit.littles_law.filter(|law| law.difference.abs() > limits::LITTLE)?;
+    let (swept, expected) = (law.concurrency, law.expected_concurrency);
+    Some(format!(
+        "{swept:.1} requests were in flight, where throughput x mean latency of all that ended \
+         gives {expected:.1}"
+    ))
+}
+
+fn lagging(audit: &Audit) -> Option<String> {
+    let is_stamped = !is_stamped_by_engine(audit);
+    let (share, lag) = Lag::of(&audit.reading).filter(|_| is_stamped)?.in_words();
+    // The stamp of pieces that lay unread is that of the last: the first lay longer.
+    let cure = match shared(audit).or_else(|| inexact(audit)) {
+        None => ", and the kernel's stamps took it out",
+        Some(_) => ", at least",
+    };
+    (share >= limits::LAG).then(|| format!("{lag}{cure}"))
+}
+
+fn prompt(audit: &Audit) -> Option<String> {
+    if is_stamped_by_engine(audit) {
+        return Some(
+            "the engine stamps its own answers, so the client is in no latency".to_owned(),
+        );
+    }
+    let (_, lag) = Lag::of(&audit.reading)?.in_words();
+    Some(lag)
+}
+
+/// The client's lag and what it is held against.
+struct Lag {
+    p99_us: f64,
+    yardstick: Yardstick,
+}
+
+impl Lag {
+    fn of(reading: &Reading) -> Option<Self> {
+        Some(Self { p99_us: reading.lag.p99_us?, yardstick: reading.yardstick? })
+    }
+
+    /// Its share of the yardstick, and both in words.
+    fn in_words(&self) -> (f64, String) {
+        let median = self.yardstick.median_us();
+        let share = self.p99_us / median;
+        let (lag, name) = (time(self.p99_us), self.yardstick.name());
+        let (part, median) = (percent(share), time(median));
+        (share, format!("the p99 lag of {lag} is {part} of the median {name} of {median}"))
+    }
+}

@@ -1,0 +1,163 @@
+//! Whether the client carried its load.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::accuracy::AccuracyVerdict;
+use super::machine::{Machine, ShardLoad};
+use super::verdict::{Finding, Verdict};
+use super::words::{percent, time};
+use super::{Audit, limits};
+
+/// Whether the client carried its load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClientLoad {
+    /// In a word.
+    pub verdict: LoadVerdict,
+    /// What was not as it should be, the worst first.
+    pub reasons: Vec<Finding>,
+}
+
+/// Whether a client carried its load, from the best to the worst. Closed: scripts may rely on these
+/// three.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadVerdict {
+    /// Requests were sent when they were to be sent, and there was time left.
+    #[default]
+    Carried,
+    /// The load was the one that was asked for, but for single sends that were late by little, and
+    /// there was hardly any time left.
+    Strained,
+    /// The load was another one than the one that was asked for, or the client had no time left of
+    /// its own doing.
+    ClientLimited,
+}
+
+impl LoadVerdict {
+    /// How it is written in logs and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Carried => "carried",
+            Self::Strained => "strained",
+            Self::ClientLimited => "client-limited",
+        }
+    }
+}
+
+impl fmt::Display for LoadVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl ClientLoad {
+    /// Judges how a run's requests were sent and what the client's threads were busy with.
+    pub(super) fn of(audit: &Audit) -> Self {
+        let mut reasons = Vec::new();
+        let mut verdict = LoadVerdict::Carried;
+        // Of two rules on one fact the milder one is asked where the other has nothing to say.
+        let rules: [(Rule, Option<Rule>); 5] = [
+            (behind, None),
+            (far_late, Some(late)),
+            (vacant, Some(half_vacant)),
+            (saturated, Some(contended)),
+            (log_wait, None),
+        ];
+        for (limit, strain) in rules {
+            let limited = limit(audit).map(|reason| (LoadVerdict::ClientLimited, reason));
+            let strained = || Some((LoadVerdict::Strained, strain?(audit)?));
+            let found = limited.or_else(strained);
+            let Some((found, reason)) = found else { continue };
+            verdict = verdict.max(found);
+            reasons.push(Finding { verdict: Verdict::of(found, AccuracyVerdict::Exact), reason });
+        }
+        reasons.sort_by_key(|found| Reverse(found.verdict));
+        Self { verdict, reasons }
+    }
+}
+
+/// What speaks against the load, if anything does.
+type Rule = fn(&Audit) -> Option<String>;
+
+fn behind(audit: &Audit) -> Option<String> {
+    let sending = &audit.sending;
+    let share = sending.behind_share.filter(|&share| share > limits::BEHIND)?;
+    let (achieved, asked) = (sending.achieved_per_s?, sending.let_through_per_s?);
+    (sending.behind_us > limits::BEHIND_US).then(|| {
+        format!(
+            "it sent {achieved:.1} requests/s where {asked:.1} were due: from the first to the last \
+             it took {} longer",
+            percent(share)
+        )
+    })
+}
+
+/// Sends so late that requests bunch.
+fn far_late(audit: &Audit) -> Option<String> {
+    let sending = &audit.sending;
+    late_words(sending.far_late, sending.far_late_share(), sending.far_late_from_us)
+}
+
+fn late(audit: &Audit) -> Option<String> {
+    let sending = &audit.sending;
+    late_words(sending.late, sending.late_share(), sending.late_from_us)
+}
+
+fn late_words(late: u64, share: Option<f64>, limit_us: f64) -> Option<String> {
+    let is_habit = late >= limits::LATE_SENDS_LEAST;
+    let share = share.filter(|&share| is_habit && share >= limits::LATE_SENDS)?;
+    Some(format!("{} of the sends were more than {} late", percent(share), time(limit_us)))
+}
+
+/// Places of the gate that stood empty for so long that the concurrency was another one.
+fn vacant(audit: &Audit) -> Option<String> {
+    vacant_words(audit, limits::VACANT_LIMIT)
+}
+
+fn half_vacant(audit: &Audit) -> Option<String> {
+    vacant_words(audit, limits::VACANT)
+}
+
+fn vacant_words(audit: &Audit, limit: f64) -> Option<String> {
+    let share = audit.sending.gate.as_ref()?.vacant_share.filter(|&share| share >= limit)?;
+    Some(format!(
+        "{} of the concurrency was lost because ended answers lay unseen and the next requests left \
+         late",
+        percent(share)
+    ))
+}
+
+/// A thread that had no idle time of its own doing.
+fn saturated(audit: &Audit) -> Option<String> {
+    let (number, share) = busiest(audit.machine.as_ref()?, |shard| shard.cpu_share)?;
+    (share >= limits::BUSY)
+        .then(|| format!("shard {number} ran for {} of the time", percent(share)))
+}
+
+/// A thread that had no idle time because others had its core.
+fn contended(audit: &Audit) -> Option<String> {
+    let (number, share) = busiest(audit.machine.as_ref()?, ShardLoad::busy_share)?;
+    (share >= limits::BUSY).then(|| {
+        format!("shard {number} ran, or waited for a core, for {} of the time", percent(share))
+    })
+}
+
+/// The largest share of all threads, and the number of that thread from one.
+fn busiest(machine: &Machine, share: impl Fn(&ShardLoad) -> f64) -> Option<(usize, f64)> {
+    let shares = machine.shards.iter().map(share).enumerate();
+    let busiest = shares.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    busiest.map(|(index, share)| (index + 1, share))
+}
+
+fn log_wait(audit: &Audit) -> Option<String> {
+    let share = audit.machine.as_ref()?.log_wait_share;
+    (share >= limits::LOG_WAIT).then(|| {
+        format!("it waited for the writer of the run log for {} of the time", percent(share))
+    })
+}

@@ -1,0 +1,134 @@
+//! What the server is at and what it has done, as its metrics tell it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use servemark_core::Stamp;
+
+/// What the server is at and what it has done. Counters are added to once per write and request,
+/// never per token.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    open: AtomicU64,
+    prompt_tokens: AtomicU64,
+    generated_tokens: AtomicU64,
+    /// When the turn comes of each request that waits for a place.
+    turns: Mutex<BinaryHeap<Reverse<Stamp>>>,
+}
+
+/// What is told of it at an instant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct WorkCounts {
+    /// Requests that are being answered.
+    pub(super) running: u64,
+    /// Requests that wait for a place.
+    pub(super) waiting: u64,
+    /// Tokens of the prompts of which some output was written.
+    pub(super) prompt_tokens: u64,
+    /// Tokens of output that were written.
+    pub(super) generated_tokens: u64,
+}
+
+impl Work {
+    /// A request came at `now` whose turn is at `begins`, with a prompt of so many tokens.
+    pub(super) fn open(
+        self: &Arc<Self>,
+        now: Stamp,
+        begins: Stamp,
+        prompt_tokens: u32,
+    ) -> OpenWork {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        if begins > now {
+            self.turns.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse(begins));
+        }
+        OpenWork { work: Some(Arc::clone(self)), prompt_tokens }
+    }
+
+    /// The counts at `now`.
+    pub(super) fn counts(&self, now: Stamp) -> WorkCounts {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        while turns.peek().is_some_and(|Reverse(turn)| *turn <= now) {
+            turns.pop();
+        }
+        let waiting = turns.len() as u64;
+        // A client that left while it waited still has its place, and is in the line until then.
+        let running = self.open.load(Ordering::Relaxed).saturating_sub(waiting);
+        WorkCounts {
+            running,
+            waiting,
+            prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
+            generated_tokens: self.generated_tokens.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A request that is being answered. It is done when it is closed or dropped.
+#[derive(Debug)]
+pub(super) struct OpenWork {
+    work: Option<Arc<Work>>,
+    /// Tokens of its prompt that are not counted yet.
+    prompt_tokens: u32,
+}
+
+impl OpenWork {
+    /// Output of so many pieces and tokens is about to be written.
+    pub(super) fn sent(&mut self, pieces: usize, tokens: u64) {
+        let Some(work) = self.work.as_ref().filter(|_| pieces > 0) else { return };
+        let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
+        work.prompt_tokens.fetch_add(prompt_tokens.into(), Ordering::Relaxed);
+        work.generated_tokens.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// Nothing more will be sent.
+    pub(super) fn close(&mut self) {
+        if let Some(work) = self.work.take() {
+            work.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for OpenWork {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanos: u64) -> Stamp {
+        Stamp::from_nanos(nanos)
+    }
+
+    #[test]
+    fn requests_wait_until_their_turn_and_run_until_they_are_closed() {
+        let work = Arc::new(Work::default());
+        let counts = |nanos| {
+            let counts = work.counts(at(nanos));
+            (counts.running, counts.waiting)
+        };
+        let mut first = work.open(at(10), at(10), 5);
+        let second = work.open(at(11), at(50), 5);
+        assert_eq!((counts(20), counts(50)), ((1, 1), (2, 0)));
+        first.close();
+        first.close();
+        drop(second);
+        assert_eq!(counts(60), (0, 0));
+    }
+
+    #[test]
+    fn a_prompt_counts_once_and_only_if_it_is_answered() {
+        let work = Arc::new(Work::default());
+        let mut answered = work.open(at(0), at(0), 5);
+        let mut refused = work.open(at(0), at(0), 7);
+        answered.sent(0, 0);
+        answered.sent(2, 4);
+        answered.sent(1, 1);
+        refused.sent(0, 0);
+        let counts = work.counts(at(1));
+        assert_eq!((counts.prompt_tokens, counts.generated_tokens), (5, 5));
+    }
+}

@@ -1,0 +1,122 @@
+//! The signals that end a program in order: SIGINT, SIGTERM and SIGHUP.
+//!
+//! [`Signals`] replaces the default action of these signals, which ends the process at once. The
+//! crate knows no benchmark: what a program does about a signal is its own business.
+
+use std::fmt;
+use std::fs;
+use std::future::pending;
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// A signal that asks the program to end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum StopCause {
+    /// SIGHUP: the terminal or the session is gone.
+    HangUp,
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGTERM: a supervisor, such as systemd, Kubernetes, Slurm or `timeout`, ends the program.
+    Terminate,
+}
+
+impl StopCause {
+    /// The exit code that shells give a process which this signal has killed: 128 and its number.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::HangUp => 129,
+            Self::Interrupt => 130,
+            Self::Terminate => 143,
+        }
+    }
+
+    /// Returns whether a person at the terminal sent the signal, who can send a second one.
+    pub const fn is_interactive(self) -> bool {
+        matches!(self, Self::Interrupt)
+    }
+}
+
+/// The name of the signal.
+impl fmt::Display for StopCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HangUp => "SIGHUP",
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        })
+    }
+}
+
+/// Receives the signals that ask the program to end.
+#[derive(Debug)]
+pub struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Option<Signal>,
+}
+
+impl Signals {
+    /// Begins to receive the signals, in a Tokio runtime with I/O enabled. No signal that comes
+    /// after this call ends the process by default, until the process ends.
+    ///
+    /// SIGHUP stays ignored if it was ignored when the process started, as `nohup` arranges it. This
+    /// can be told on Linux only; elsewhere SIGHUP is always received.
+    pub fn listen() -> io::Result<Self> {
+        let hang_up = if ignores(HANG_UP) { None } else { Some(signal(SignalKind::hangup())?) };
+        let interrupt = signal(SignalKind::interrupt())?;
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { interrupt, terminate, hang_up })
+    }
+
+    /// Waits for the next signal. Dropping the future loses no signal.
+    pub async fn next(&mut self) -> StopCause {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            Some(()) = self.interrupt.recv() => StopCause::Interrupt,
+            Some(()) = self.terminate.recv() => StopCause::Terminate,
+            Some(()) = hang_up => StopCause::HangUp,
+            else => pending().await,
+        }
+    }
+}
+
+/// The number of SIGHUP, which POSIX fixes.
+const HANG_UP: u32 = 1;
+
+/// Returns whether this process ignores a signal, as far as the kernel tells.
+fn ignores(number: u32) -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, number))
+}
+
+/// Reads the mask of ignored signals in a `/proc/PID/status`.
+fn is_ignored(status: &str, number: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (number - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_of_ignored_signals_is_read_from_the_kernels_text() {
+        let status = "Name:\tbench\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\n";
+        assert!(is_ignored(status, HANG_UP));
+        assert!(is_ignored(status, 13));
+        assert!(!is_ignored(status, 15));
+        assert!(!is_ignored("Name:\tbench\n", HANG_UP));
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_a_shell() {
+        let codes = [StopCause::HangUp, StopCause::Interrupt, StopCause::Terminate];
+        assert_eq!(codes.map(StopCause::exit_code), [129, 130, 143]);
+    }
+}

@@ -1,0 +1,163 @@
+//! The files that are made of a run, and what is said where one cannot be written.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use servemark::plan::OutputSpec;
+use servemark::report::EvalscopeRun;
+use servemark::{Scores, Sent, VllmSaved};
+
+use crate::screen;
+
+/// Writes the result files. One that cannot be written keeps no other from being written.
+pub(crate) fn write(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> Unwritten {
+    let mut unwritten = Unwritten::default();
+    if let Some(path) = &output.result_file {
+        let written = scores.append_result(output.details, path);
+        let details = if output.details { " --output-details" } else { "" };
+        let flag = format!("--result-file {}{details}", quoted(path));
+        unwritten.add(flag, written.with_context(|| cannot_append("the result", path)));
+    }
+    if let Some(files) = &output.vllm {
+        let saved = scores.save_vllm(files).context("cannot write the result");
+        unwritten.add("--files", saved.map(|saved| say_saved(&saved)));
+    }
+    if let Some(files) = &output.aisbench {
+        let saved = scores.save_aisbench(files, sent).context("cannot write AISBench's files");
+        unwritten.add(
+            "--files",
+            saved.map(|saved| {
+                let folder = saved.folder.display();
+                screen::print(&format!("Performance Result files located in {folder}.\n"));
+            }),
+        );
+    }
+    if let Some(path) = &output.steady_state_file {
+        let written = scores.append_steady_state(path);
+        let written = written.with_context(|| cannot_append("the steady state", path));
+        let flag = format!("--steady-state-output-file {}", quoted(path));
+        unwritten.add(flag, written.map(say_steady_state));
+    }
+    unwritten
+}
+
+/// Writes the files of evalscope's into a run's folder.
+pub(crate) fn write_evalscope(
+    scores: &Scores<'_>,
+    run: &EvalscopeRun,
+    sent: Option<&Sent>,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let written = scores.save_evalscope(run, sent, folder);
+    written.with_context(|| format!("cannot write the results to {}", folder.display()))
+}
+
+/// Whether the files hold what was answered.
+pub(crate) fn has_texts(output: &OutputSpec) -> bool {
+    output.details || output.vllm.as_ref().is_some_and(|files| files.details)
+}
+
+/// The result files that could not be written.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    errors: Vec<anyhow::Error>,
+    /// The flags with which `servemark score` writes them.
+    flags: Vec<String>,
+}
+
+impl Unwritten {
+    /// Takes note of a file that may have been written, and of the flag that writes it again.
+    pub(crate) fn add(&mut self, flag: impl Into<String>, written: anyhow::Result<()>) {
+        let Err(error) = written else { return };
+        self.errors.push(error);
+        let flag = flag.into();
+        if !self.flags.contains(&flag) {
+            self.flags.push(flag);
+        }
+    }
+
+    /// A line for each.
+    pub(crate) fn say(&self) {
+        self.errors.iter().for_each(|error| screen::complain(&format!("error: {error:#}")));
+    }
+
+    /// An error if there is any, with the command that makes of the run log what is missing.
+    pub(crate) fn settled(self, run_log: Option<&Path>) -> anyhow::Result<()> {
+        let mut errors = self.errors.iter().map(|error| format!("{error:#}"));
+        let Some(first) = errors.next() else { return Ok(()) };
+        let mut told = errors.fold(first, |told, error| told + "\nerror: " + &error);
+        let _ = match run_log {
+            Some(path) => write!(
+                told,
+                "; the run is whole in {}, and this writes what is missing:\n  servemark score {} {}",
+                path.display(),
+                quoted(path),
+                self.flags.join(" ")
+            ),
+            None => write!(told, "; the run has no log to make it of"),
+        };
+        Err(anyhow!(told))
+    }
+}
+
+/// Of its plots vLLM's client says where they are, of its other files nothing.
+fn say_saved(saved: &VllmSaved) {
+    let plots =
+        [("Timeline plot", &saved.timeline), ("Dataset statistics plot", &saved.dataset_stats)];
+    for (what, path) in plots {
+        if let Some(path) = path {
+            screen::print(&format!("{what} saved to: {}\n", path.display()));
+        }
+    }
+    for path in [&saved.result, &saved.pytorch].into_iter().flatten() {
+        screen::complain(&format!("Result: {}", path.display()));
+    }
+}
+
+fn say_steady_state(is_found: bool) {
+    if !is_found {
+        screen::complain("There is no steady state to write of: no request succeeded.");
+    }
+}
+
+fn cannot_append(what: &str, path: &Path) -> String {
+    format!("cannot append {what} to {}", path.display())
+}
+
+/// A path as one word of a shell.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:,@%".contains(sign);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path.into_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted(Path::new("a/b-1.jsonl")), "a/b-1.jsonl");
+        assert_eq!(quoted(Path::new("a b")), "'a b'");
+        assert_eq!(quoted(Path::new("it's")), r"'it'\''s'");
+    }
+
+    #[test]
+    fn what_is_missing_is_told_once_with_the_command_that_makes_it() {
+        let mut unwritten = Unwritten::default();
+        unwritten.add("--files", Err(anyhow!("no room for a")));
+        unwritten.add("--files", Err(anyhow!("no room for b")));
+        unwritten.add("--result-file c", Ok(()));
+        let told = unwritten.settled(Some(Path::new("run.jsonl"))).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "no room for a\nerror: no room for b; the run is whole in run.jsonl, and this writes \
+             what is missing:\n  servemark score run.jsonl --files"
+        );
+        assert!(Unwritten::default().settled(None).is_ok());
+    }
+}

@@ -1,0 +1,82 @@
+//! A run that is over, scored again from its log.
+
+use std::path::Path;
+
+use servemark::core::{IfDamaged, LeftOut, RunLogReader};
+use servemark::plan::{BenchPlan, Layout, OutputSpec};
+use servemark::{ExitCode, Scores};
+use servemark_cli::{CliError, ScoreArgs};
+
+use crate::{failures, results, screen, serve};
+
+/// Prints the tables of a run log and writes the files that are asked for.
+pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
+    let reader = RunLogReader::open(&args.run_log)?.if_damaged(if_damaged(args.skip_damaged));
+    let of_run = servemark::scoring_of(reader.header()).unwrap_or_default();
+    let folder = evalscope_folder(args, of_run.layouts.first());
+    let scoring = args.how.scoring(of_run);
+    let mut output = args.how.output();
+    if args.files {
+        add_files(&mut output, reader.header().plan.clone(), folder.is_some())?;
+    }
+    let needs_texts = scoring.print_requests || output.keeps_texts || results::has_texts(&output);
+    let reader = if needs_texts { reader } else { reader.without_texts() };
+    let (log, left_out) = reader.into_log_and_left_out()?;
+    say_left_out(&args.run_log, &left_out);
+    failures::note(&log);
+    let scores = Scores::of(&log, &scoring);
+    if args.json {
+        screen::print(&screen::text(|out| scores.write_json(out))?);
+    } else {
+        serve::show(&scores)?;
+    }
+    let mut unwritten = results::write(&scores, &output, None);
+    if let Some(folder) = folder {
+        unwritten
+            .add("--files", results::write_evalscope(&scores, &scores.evalscope(), None, folder));
+    }
+    serve::say_verdict(&scores);
+    serve::say_objectives(&scores);
+    if let Some(other) = scores.other_verdict() {
+        let by = &log.header().servemark;
+        screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
+    }
+    unwritten.settled(Some(&args.run_log))?;
+    Ok(scores.gates())
+}
+
+/// What becomes of damaged lines.
+pub(crate) fn if_damaged(skips: bool) -> IfDamaged {
+    if skips { IfDamaged::Skip } else { IfDamaged::Refuse }
+}
+
+/// Says which lines of a run log were not read.
+pub(crate) fn say_left_out(path: &Path, left_out: &LeftOut) {
+    if !left_out.is_nothing() {
+        screen::complain(&format!("warning: {}: {left_out}", path.display()));
+    }
+}
+
+/// The folder of evalscope's files, which are beside the run log, if the run was one of evalscope's.
+fn evalscope_folder<'a>(args: &'a ScoreArgs, dialect: Option<&Layout>) -> Option<&'a Path> {
+    let is_asked = args.files && dialect == Some(&Layout::Evalscope);
+    args.run_log.parent().filter(|_| is_asked)
+}
+
+/// Adds the files of the peers that a run was to leave behind.
+fn add_files(
+    output: &mut OutputSpec,
+    plan: serde_json::Value,
+    is_evalscope: bool,
+) -> anyhow::Result<()> {
+    let of_run = serde_json::from_value::<BenchPlan>(plan).map(|plan| plan.output);
+    let of_run = of_run.unwrap_or_default();
+    if of_run.vllm.is_none() && of_run.aisbench.is_none() && !is_evalscope {
+        let when = "for a run that leaves no files of vLLM's, AISBench's or evalscope's";
+        return Err(CliError::NoEffect { flag: "--files", when }.into());
+    }
+    output.vllm = of_run.vllm;
+    output.aisbench = of_run.aisbench;
+    output.keeps_texts = is_evalscope || output.aisbench.is_some();
+    Ok(())
+}

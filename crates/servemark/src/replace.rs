@@ -1,0 +1,106 @@
+//! Files that are replaced as a whole, so that a reader or a kill never finds half of one.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Replaces the content of a file at once: whatever happens, the file holds all of the old content or
+/// all of the new one.
+///
+/// The content is written beside the file under another name, which is then renamed. What is not a
+/// regular file, such as a pipe, and a file whose folder takes no new one are written directly.
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    if !is_replaceable(path) {
+        return fs::write(path, content);
+    }
+    // A link stays, and the file that it points to is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let draft = draft_of(&path);
+    let replaced = write_synced(&draft, content).and_then(|()| fs::rename(&draft, &path));
+    let Err(error) = replaced else { return Ok(()) };
+    // The draft may not exist, and what kept it from its place matters more.
+    let _ = fs::remove_file(&draft);
+    match error.kind() {
+        ErrorKind::CrossesDevices | ErrorKind::PermissionDenied | ErrorKind::ResourceBusy => {
+            fs::write(&path, content)
+        }
+        _ => Err(error),
+    }
+}
+
+/// Returns whether a file can be replaced again and again: it is a regular file, or there is none yet.
+/// A pipe or a terminal can only be written once.
+pub fn is_replaceable(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |found| found.is_file())
+}
+
+fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    // Otherwise the rename could reach the disk before the content does.
+    file.sync_data()
+}
+
+/// The name under which the content is written first, in the folder of the file.
+fn draft_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<OsString> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sweep.csv");
+        for content in ["first, and longer", "second"] {
+            replace_file(&path, content.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(folder.path()), ["sweep.csv"]);
+    }
+
+    #[test]
+    fn an_open_reader_keeps_the_whole_old_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sweep.csv");
+        replace_file(&path, b"old").unwrap();
+        let old = File::open(&path).unwrap();
+        replace_file(&path, b"new content").unwrap();
+        assert_eq!(io::read_to_string(old).unwrap(), "old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace_file(&link, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file_and_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken");
+        fs::create_dir(&path).unwrap();
+        assert!(replace_file(&path, b"new").is_err());
+        assert!(replace_file(&folder.path().join("no/such/file"), b"new").is_err());
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+}

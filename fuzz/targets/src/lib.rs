@@ -1,0 +1,62 @@
+//! What must hold of every reader of bytes from outside, as functions of those bytes.
+//!
+//! libFuzzer calls them from the programs in `fuzz/`; the smoke test of this crate calls them with
+//! the corpus and with changed copies of it. A target panics where something does not hold. It
+//! knows no fuzzer.
+
+#![expect(clippy::expect_used, reason = "a target panics where something does not hold")]
+
+mod chat;
+mod configs;
+mod connection;
+mod data;
+mod hub;
+mod log;
+mod scratch;
+pub mod smoke;
+mod streams;
+mod tokenizers;
+
+use std::fmt;
+
+/// A function that must hold for all bytes.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, which is that of its folder in the corpus and of its program.
+    pub name: &'static str,
+    /// Panics where something does not hold.
+    pub run: fn(&[u8]),
+    /// The number of changed inputs that the smoke test tries.
+    pub smoke: u32,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Every target, in the order of their names.
+pub const TARGETS: [Target; 11] = [
+    Target { name: "chat_template", run: chat::template, smoke: 300 },
+    Target { name: "configs", run: configs::configs, smoke: 2_000 },
+    Target { name: "connection", run: connection::connection, smoke: 300 },
+    Target { name: "data_sets", run: data::data_sets, smoke: 1_000 },
+    Target { name: "decoders", run: streams::decoders, smoke: 5_000 },
+    Target { name: "http1_body", run: streams::http1_body, smoke: 5_000 },
+    Target { name: "hub_listing", run: hub::listing, smoke: 5_000 },
+    Target { name: "media", run: data::media, smoke: 300 },
+    Target { name: "run_log", run: log::run_log, smoke: 500 },
+    Target { name: "sse_split", run: streams::sse_split, smoke: 5_000 },
+    Target { name: "tokenizers", run: tokenizers::tokenizers, smoke: 500 },
+];
+
+/// Runs the target of a name.
+///
+/// # Panics
+///
+/// Where there is no such target, and where something does not hold.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name);
+    (target.expect("a target of that name").run)(bytes);
+}

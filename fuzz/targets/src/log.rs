@@ -1,0 +1,35 @@
+//! Run logs: whatever a file holds, it is read and scored, or refused.
+
+use servemark::Scores;
+use servemark::core::RunLogReader;
+use servemark::plan::{Layout, ScoringSpec};
+
+use crate::scratch;
+
+/// Whatever a run log holds, reading and scoring it does not panic. The first byte chooses the
+/// table.
+pub(crate) fn run_log(bytes: &[u8]) {
+    let Some((layout, text)) = scratch::choice(bytes, LAYOUTS.len()) else { return };
+    let path = scratch::file("run.jsonl", text);
+    let Ok(reader) = RunLogReader::open(&path) else { return };
+    let Ok(log) = reader.into_log() else { return };
+    let mut scoring = ScoringSpec::default();
+    scoring.layouts = vec![LAYOUTS[layout]];
+    scoring.print_requests = layout == 0;
+    scoring.plots = layout == 0;
+    let scores = Scores::of(&log, &scoring);
+    let mut tables = Vec::new();
+    scores.write_tables(&mut tables).expect("memory takes all that is written");
+    String::from_utf8(tables).expect("tables are text");
+    let _ = scores.audit().to_string();
+    let _ = scores.exit_code();
+}
+
+const LAYOUTS: [Layout; 6] = [
+    Layout::Sglang,
+    Layout::Native,
+    Layout::Vllm,
+    Layout::Aisbench,
+    Layout::Evalscope,
+    Layout::Embedding,
+];

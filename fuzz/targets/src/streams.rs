@@ -1,0 +1,116 @@
+//! Streams and answers, cut into reads in any way.
+
+use std::convert::Infallible;
+
+use arbitrary::{Arbitrary, Unstructured};
+use servemark::backends::{Backend, BackendName, BackendSpec, CommonSpec, Decoder};
+use servemark::core::{Phase, Recorder, Sample, Stamp};
+use servemark::sse::{Event, FeedError, Parser};
+use servemark_http1::{Body, Framing, Head, Malformed, Piece};
+
+/// A stream, where to cut it, and how long its lines may be.
+#[derive(Arbitrary, Debug)]
+struct Cut<'a> {
+    limit: Option<u8>,
+    read_lengths: [u8; 8],
+    stream: &'a [u8],
+}
+
+/// Data, event type, id and retry of one event.
+type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<u64>);
+
+type Outcome = Result<Option<(Option<Owned>, Vec<u8>)>, FeedError<Infallible>>;
+
+/// However a stream is cut into reads, the parser gives the same events and leaves the same rest.
+pub(crate) fn sse_split(bytes: &[u8]) {
+    let Ok(input) = Cut::arbitrary_take_rest(Unstructured::new(bytes)) else { return };
+    let limit = input.limit.map_or(usize::MAX, usize::from);
+    let whole = parse(limit, [input.stream].into_iter());
+    assert_eq!(parse(limit, split(input.stream, &input.read_lengths)), whole);
+    assert_eq!(parse(limit, input.stream.chunks(1)), whole);
+}
+
+fn parse<'s>(limit: usize, reads: impl Iterator<Item = &'s [u8]>) -> (Vec<Owned>, Outcome) {
+    let (mut parser, mut events) = (Parser::with_limit(limit), Vec::new());
+    for read in reads {
+        let outcome = parser.feed(read, |event| {
+            events.push(owned(event));
+            Ok(())
+        });
+        if let Err(error) = outcome {
+            return (events, Err(error));
+        }
+    }
+    let left = parser.finish().map(|left| (left.event().map(owned), left.open_line().to_vec()));
+    (events, Ok(left))
+}
+
+fn owned(event: Event<'_>) -> Owned {
+    (event.data().to_vec(), event.event().to_vec(), event.id().to_vec(), event.retry())
+}
+
+/// Cuts reads of the given lengths off the stream; the last read is what remains.
+fn split<'s>(mut stream: &'s [u8], lengths: &[u8]) -> impl Iterator<Item = &'s [u8]> {
+    let lengths = lengths.iter().map(|length| usize::from(*length)).chain([usize::MAX]);
+    lengths.map(move |length| {
+        let (read, rest) = stream.split_at(length.min(stream.len()));
+        stream = rest;
+        read
+    })
+}
+
+/// However an answer is cut into reads, its head and its body are the same.
+pub(crate) fn http1_body(bytes: &[u8]) {
+    let [read_length, kind, answer @ ..] = bytes else { return };
+    let (framing, bytes) = match Head::parse(answer) {
+        Ok(Some((head, length))) => match head.framing() {
+            Ok(framing) => (framing, &answer[length..]),
+            Err(_) => return,
+        },
+        _ if kind % 2 == 1 => (Framing::Chunked, answer),
+        _ => return,
+    };
+    let whole = read(framing, [bytes].into_iter());
+    assert_eq!(read(framing, bytes.chunks(1)), whole);
+    assert_eq!(read(framing, bytes.chunks(usize::from(*read_length).max(1))), whole);
+}
+
+/// What came before the end or the first fault, and which of them there was.
+fn read<'a>(
+    framing: Framing,
+    reads: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<u8>, Result<bool, Malformed>) {
+    let (mut body, mut whole) = (Body::new(framing), Vec::new());
+    for mut input in reads {
+        loop {
+            match body.next(&mut input) {
+                Ok(Piece::Data(data)) => whole.extend_from_slice(data),
+                Ok(Piece::More) => break,
+                Ok(Piece::End) => return (whole, Ok(true)),
+                Err(malformed) => return (whole, Err(malformed)),
+            }
+        }
+    }
+    let over = body.is_over();
+    (whole, Ok(over))
+}
+
+/// Whatever a server sends, no decoder panics. The first byte chooses the dialect; a line is an
+/// event, and the whole is a document.
+pub(crate) fn decoders(bytes: &[u8]) {
+    let Some((backend, rest)) = super::scratch::choice(bytes, BackendName::ALL.len()) else {
+        return;
+    };
+    let backend = BackendSpec::new(BackendName::ALL[backend], CommonSpec::new("m")).build();
+    let sample = Sample::new("x", 1, 16);
+    let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
+    let mut out = recorder.at(Stamp::ZERO);
+    let mut decoder = backend.decoder(&sample);
+    for data in rest.split(|byte| *byte == b'\n') {
+        if decoder.event(Event::from_data(data), &mut out).is_err() {
+            break;
+        }
+    }
+    let _ = decoder.end();
+    let _ = backend.decoder(&sample).document(rest, &mut out);
+}
