@@ -182,20 +182,19 @@ impl<T: Transport, P: Pacer> Flight<T, P> {
         let mut work = pin!(self.transport.execute(call?, recorder));
         // Else a task that has used up its turn would be told to wait, and nothing would wake it.
         let mut stop = pin!(unconstrained(self.orders.stop.reached(Stop::Now)));
-        let mut asked: Option<(Waker, Stop)> = None;
+        let mut asked: Option<Waker> = None;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
                 return Poll::Ready(outcome);
             }
-            // This runs once per chunk. Having asked to be woken, it is enough to look; any change
-            // of the level has used that up.
-            let level = self.orders.stop.level();
-            let is_listening =
-                |(waker, then): &(Waker, Stop)| *then == level && waker.will_wake(cx.waker());
-            if asked.as_ref().is_some_and(is_listening) {
+            // This runs once per chunk, so while nobody has asked for a stop it is enough to have asked
+            // once to be woken. Later every poll asks again: a level is set before it wakes its
+            // listeners, so a poll between the two must not take that wake-up for the next level's.
+            let is_listening = |waker: &Waker| waker.will_wake(cx.waker());
+            if self.orders.stop.level() == Stop::No && asked.as_ref().is_some_and(is_listening) {
                 return Poll::Pending;
             }
-            asked = Some((cx.waker().clone(), level));
+            asked = Some(cx.waker().clone());
             stop.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await
