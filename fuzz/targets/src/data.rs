@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use servemark::core::{DrawContext, NoProgress, Sample};
+use servemark::core::{DrawContext, NoProgress, Sample, Session};
 use servemark::datasets::DatasetSpec;
 use servemark::rng::RandomState;
 use servemark::tokenizer::HfTokenizer;
@@ -40,7 +40,7 @@ fn draw(command: &str, bytes: &[u8]) {
     match spec.draw(4, &mut context) {
         Ok(drawn) => {
             let _ = drawn.summary.to_string();
-            let samples = drawn.sessions.iter().flat_map(|session| session.samples());
+            let samples = drawn.sessions.iter().flat_map(Session::samples);
             samples.for_each(render);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
