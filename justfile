@@ -27,4 +27,6 @@ conformance *engines:
     cargo xtask conformance {{engines}}
 
 fuzz target="sse_split":
-    cargo +nightly fuzz run {{target}}
+    fuzz/build {{target}}
+    mkdir -p fuzz/found/{{target}}
+    fuzz/target/*/release/{{target}} -rss_limit_mb=1024 -timeout=20 -max_len=4096 fuzz/found/{{target}} fuzz/corpus/{{target}}

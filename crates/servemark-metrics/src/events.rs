@@ -17,6 +17,10 @@ pub(crate) struct Events<'a> {
     after: (u32, Stamp),
 }
 
+/// More events without output than any server sends: a foreign log may hold any number, and each of
+/// them is walked through.
+const MOST_SILENT: u32 = 1 << 20;
+
 /// A piece of output that a policy counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
@@ -33,7 +37,7 @@ impl<'a> Events<'a> {
     ) -> Self {
         let pieces = counted.map(|counted| counted.pieces.iter()).unwrap_or_default();
         let is_every = rule == OutputEvents::Every && !record.is_document;
-        let silent = if is_every { record.silent_events } else { 0 };
+        let silent = if is_every { record.silent_events.min(MOST_SILENT) } else { 0 };
         Self {
             rows: record.deltas.rows(),
             pieces,

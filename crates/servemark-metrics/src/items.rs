@@ -26,7 +26,9 @@ impl ItemTotals {
     pub(crate) fn of(log: &RunLog, duration_s: f64) -> Self {
         let successes = || log.measured().filter(|record| record.is_success());
         let items = successes().map(|record| u64::from(record.planned.items)).sum();
-        let received_bytes = successes().map(|record| record.received_bytes).sum();
+        // A foreign log may hold any numbers.
+        let received = successes().map(|record| record.received_bytes);
+        let received_bytes = received.fold(0, u64::saturating_add);
         let counts: Option<Vec<u64>> = successes().map(server_tokens).collect();
         let server_tokens = counts.filter(|counts| !counts.is_empty()).map(|c| c.iter().sum());
         let per_second = |count: u64| (duration_s > 0.0).then(|| count as f64 / duration_s);

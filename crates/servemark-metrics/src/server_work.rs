@@ -76,8 +76,10 @@ impl PrefixCache {
     }
 
     fn between(before: PrefixCacheCounters, after: PrefixCacheCounters) -> Option<Self> {
-        let cache =
-            Self { queries: after.queries - before.queries, hits: after.hits - before.hits };
+        let cache = Self {
+            queries: after.queries.saturating_sub(before.queries),
+            hits: after.hits.saturating_sub(before.hits),
+        };
         (cache.queries > 0).then_some(cache)
     }
 }
@@ -100,9 +102,9 @@ impl ServerWork {
 
 impl Speculation {
     fn between(before: &SpeculationCounters, after: &SpeculationCounters) -> Option<Self> {
-        let drafts = after.drafts - before.drafts;
-        let draft_tokens = after.draft_tokens - before.draft_tokens;
-        let accepted_tokens = after.accepted_tokens - before.accepted_tokens;
+        let drafts = after.drafts.saturating_sub(before.drafts);
+        let draft_tokens = after.draft_tokens.saturating_sub(before.draft_tokens);
+        let accepted_tokens = after.accepted_tokens.saturating_sub(before.accepted_tokens);
         let guessed = drafts > 0;
         (draft_tokens > 0).then(|| Self {
             drafts,
@@ -129,7 +131,7 @@ fn by_position(before: &SpeculationCounters, after: &SpeculationCounters, drafts
     let positions: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let accepted = |position: &i64| {
         let earlier = before.get(position).copied().unwrap_or_default();
-        after.get(position).map_or(0, |later| later - earlier)
+        after.get(position).map_or(0, |later: &i64| later.saturating_sub(earlier))
     };
     positions.into_iter().map(|position| accepted(position) as f64 / drafts as f64).collect()
 }
@@ -141,9 +143,9 @@ impl Diffusion {
         after: DiffusionCounters,
         duration_s: f64,
     ) -> Option<Self> {
-        let steps = after.denoising_steps - before.denoising_steps;
-        let canvas_positions = after.canvas_positions - before.canvas_positions;
-        let committed_tokens = after.committed_tokens - before.committed_tokens;
+        let steps = after.denoising_steps.saturating_sub(before.denoising_steps);
+        let canvas_positions = after.canvas_positions.saturating_sub(before.canvas_positions);
+        let committed_tokens = after.committed_tokens.saturating_sub(before.committed_tokens);
         if steps <= 0 || canvas_positions <= 0 || committed_tokens <= 0 {
             return None;
         }
@@ -191,5 +193,18 @@ mod tests {
             PrefixCache::between(PrefixCacheCounters::default(), PrefixCacheCounters::default()),
             None
         );
+    }
+
+    #[test]
+    fn counters_of_any_size_are_subtracted() {
+        let (before, after) = (guesses(1, &[(0, i64::MIN)]), guesses(2, &[(0, i64::MAX)]));
+        assert!(Speculation::between(&before, &after).is_some());
+        let cache = |queries| {
+            let mut counters = PrefixCacheCounters::default();
+            counters.queries = queries;
+            counters
+        };
+        let cache = PrefixCache::between(cache(i64::MIN), cache(i64::MAX)).unwrap();
+        assert_eq!(cache.queries, i64::MAX);
     }
 }

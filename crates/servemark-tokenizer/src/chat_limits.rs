@@ -227,10 +227,11 @@ pub(crate) fn limit(environment: &mut Environment<'static>) {
         zip: items,
     }
     environment.set_unknown_method_callback(|state, value, method, args| {
-        let all = [&[value.clone()], args].concat();
+        let value_alone = std::slice::from_ref(value);
+        let all = [value_alone, args].concat();
         let cost = match method {
             "format" => formatted(&all)?,
-            "join" => joined(&[args, &[value.clone()]].concat())?,
+            "join" => joined(&[args, value_alone].concat())?,
             "replace" => replaced(&all)?,
             "split" | "splitlines" | "keys" | "values" | "items" => items(&all)?,
             _ => value.as_str().map_or(0, str::len),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use servemark::core::{DrawContext, NoProgress, Sample};
+use servemark::core::{DrawContext, NoProgress, Sample, Session};
 use servemark::datasets::DatasetSpec;
 use servemark::rng::RandomState;
 use servemark::tokenizer::HfTokenizer;
@@ -34,13 +34,13 @@ pub(crate) fn media(bytes: &[u8]) {
 fn draw(command: &str, bytes: &[u8]) {
     let (extension, command) = command.split_once(' ').expect("an extension and a command");
     let path = scratch::file(&format!("data.{extension}"), bytes);
-    let Some(spec) = spec(command, &path) else { return };
+    let Ok(spec) = spec(command, &path) else { return };
     let mut random = RandomState::seeded(1);
     let mut context = DrawContext::new(&*TOKENIZER, &mut random, &NoProgress);
     match spec.draw(4, &mut context) {
         Ok(drawn) => {
             let _ = drawn.summary.to_string();
-            let samples = drawn.sessions.iter().flat_map(|session| session.samples());
+            let samples = drawn.sessions.iter().flat_map(Session::samples);
             samples.for_each(render);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -58,12 +58,14 @@ fn render(sample: &Sample) {
 }
 
 /// The data set of a command line, with its file in the place of `FILE`.
-fn spec(command: &str, path: &Path) -> Option<DatasetSpec> {
+fn spec(command: &str, path: &Path) -> Result<DatasetSpec, String> {
     let words = command.split(' ');
     let args = words.map(|word| if word == "FILE" { path.into() } else { OsString::from(word) });
     match door::parse(args, &Environment::default()) {
-        Ok(Invocation::Bench(parsed)) => Some(parsed.plan.workload.dataset),
-        _ => None,
+        Ok(Invocation::Bench(parsed)) => Ok(parsed.plan.workload.dataset),
+        Ok(Invocation::Evalscope(runs)) => Ok(runs.first.plan.workload.dataset),
+        Ok(other) => Err(format!("{other:?}")),
+        Err(refusal) => Err(refusal.to_string()),
     }
 }
 
@@ -73,7 +75,7 @@ static TOKENIZER: LazyLock<HfTokenizer> = LazyLock::new(|| {
 });
 
 /// The extension of a data set's file, and a command line that draws from it.
-pub(crate) const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "jsonl python3 -m sglang.bench_serving --dataset-name custom --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name sharegpt --dataset-path FILE",
     "jsonl python3 -m sglang.bench_serving --dataset-name openai --backend sglang-oai-chat --dataset-path FILE",
@@ -85,15 +87,17 @@ pub(crate) const COMMANDS: [&str; 20] = [
     "parquet python3 -m sglang.bench_serving --dataset-name longbench_v2 --dataset-path FILE",
     "parquet python3 -m sglang.bench_serving --dataset-name mmmu --backend sglang-oai-chat --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name random --random-input-len 8 --random-output-len 4 --dataset-path FILE",
-    "jsonl python3 -m sglang.bench_serving --dataset-name agentic-trace --dataset-path FILE",
+    "jsonl python3 -m sglang.bench_serving --dataset-name agentic-trace --backend sglang-oai-chat --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name custom --dataset-path FILE",
     "json vllm bench serve --model m --dataset-name sharegpt --dataset-path FILE",
     "csv vllm bench serve --model m --dataset-name burstgpt --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name timed_trace --self-timed --dataset-path FILE",
-    "txt vllm bench serve --model m --dataset-name sonnet --dataset-path FILE",
-    "jsonl python3 -m sglang.bench_serving --dataset-name otel-trace --dataset-path FILE",
+    "jsonl vllm bench serve --model m --dataset-name spec_bench --dataset-path FILE",
+    "jsonl python3 -m sglang.bench_serving --dataset-name otel-trace --backend sglang-oai-chat --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name servegen --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name speed_bench --dataset-path FILE",
+    "jsonl evalscope perf --model m --dataset openqa --dataset-path FILE",
+    "txt evalscope perf --model m --dataset line_by_line --dataset-path FILE",
 ];
 
 /// A command line, a file's name and the key under which a row names it.
@@ -120,7 +124,8 @@ mod tests {
         for command in commands {
             let (extension, command) = command.split_once(' ').expect("an extension");
             let path = scratch::file(&format!("data.{extension}"), b"");
-            assert!(spec(command, &path).is_some(), "{command}");
+            let made = spec(command, &path);
+            assert!(made.is_ok(), "{command}: {made:?}");
         }
     }
 }

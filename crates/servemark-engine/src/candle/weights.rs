@@ -110,3 +110,22 @@ fn names(folder: &Path) -> Loading<BTreeSet<String>> {
 struct Index {
     weight_map: HashMap<String, String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_names_files_of_other_folders_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["../evil.safetensors", "/evil.safetensors", "a/b.safetensors", "..", "a\\b"] {
+            let index = serde_json::json!({"weight_map": {"w": name}}).to_string();
+            std::fs::write(folder.path().join("model.safetensors.index.json"), index).unwrap();
+            let error = files(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("which is no file of its folder"), "{name}: {error}");
+        }
+        let index = r#"{"weight_map": {"w": "model-1.safetensors"}}"#;
+        std::fs::write(folder.path().join("model.safetensors.index.json"), index).unwrap();
+        assert_eq!(files(folder.path()).unwrap(), [folder.path().join("model-1.safetensors")]);
+    }
+}
