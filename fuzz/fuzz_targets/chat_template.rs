@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("chat_template", bytes));
+use servemark_fuzz_targets::chat_template;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| chat_template(bytes));

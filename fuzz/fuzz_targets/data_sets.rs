@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("data_sets", bytes));
+use servemark_fuzz_targets::data_sets;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| data_sets(bytes));

@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("decoders", bytes));
+use servemark_fuzz_targets::decoders;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| decoders(bytes));

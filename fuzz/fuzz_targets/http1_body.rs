@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("http1_body", bytes));
+use servemark_fuzz_targets::http1_body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| http1_body(bytes));

@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("hub_listing", bytes));
+use servemark_fuzz_targets::hub_listing;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hub_listing(bytes));

@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("media", bytes));
+use servemark_fuzz_targets::media;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| media(bytes));

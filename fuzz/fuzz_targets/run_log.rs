@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("run_log", bytes));
+use servemark_fuzz_targets::run_log;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| run_log(bytes));

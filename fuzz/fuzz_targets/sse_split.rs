@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| servemark_fuzz_targets::run("sse_split", bytes));
+use servemark_fuzz_targets::sse_split;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sse_split(bytes));

@@ -7,7 +7,7 @@ use servemark::core::JsonObject;
 use servemark::tokenizer::{ChatTemplate, Conversation};
 
 /// Whatever a template does, it ends within its limits.
-pub(crate) fn template(bytes: &[u8]) {
+pub fn chat_template(bytes: &[u8]) {
     let Ok(source) = std::str::from_utf8(bytes) else { return };
     let tokens = BTreeMap::from([("eos_token".to_owned(), "</s>".to_owned())]);
     let message = |role: &str, content: &str| -> JsonObject {

@@ -8,7 +8,7 @@ use crate::scratch;
 
 /// Whatever a config file or a JSON argument holds, it becomes a plan or is refused. The first byte
 /// chooses the dialect.
-pub(crate) fn configs(bytes: &[u8]) {
+pub fn configs(bytes: &[u8]) {
     let Some((dialect, rest)) = scratch::choice(bytes, COMMANDS.len()) else { return };
     let Ok(text) = std::str::from_utf8(rest) else { return };
     let words = COMMANDS[dialect].split(' ');

@@ -14,7 +14,7 @@ use crate::scratch;
 
 /// Whatever a server answers, and however it is cut into writes, the request ends with a record. The
 /// first byte chooses the dialect, the second one the length of the writes.
-pub(crate) fn connection(bytes: &[u8]) {
+pub fn connection(bytes: &[u8]) {
     let Some((backend, rest)) = scratch::choice(bytes, BackendName::ALL.len()) else { return };
     let Some((length, answer)) = scratch::choice(rest, 256) else { return };
     RUNTIME.with_borrow_mut(|runtime| {

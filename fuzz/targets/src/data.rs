@@ -14,14 +14,14 @@ use crate::scratch;
 
 /// Whatever a data set's file holds, samples are drawn of it or it is refused. The first byte
 /// chooses the data set.
-pub(crate) fn data_sets(bytes: &[u8]) {
+pub fn data_sets(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, COMMANDS.len()) else { return };
     draw(COMMANDS[number], rest);
 }
 
 /// Whatever a picture or a recording holds, it is sent or refused. The first byte chooses between
 /// them.
-pub(crate) fn media(bytes: &[u8]) {
+pub fn media(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, MEDIA.len()) else { return };
     let (command, name, key) = MEDIA[number];
     let file = scratch::file(name, rest);

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use servemark::hub::{ModelPart, listed_files};
 
 /// Whatever a hub lists, every file that is taken from it stays below the folder that it goes to.
-pub(crate) fn listing(bytes: &[u8]) {
+pub fn hub_listing(bytes: &[u8]) {
     for part in [ModelPart::Tokenizer, ModelPart::Shape, ModelPart::Weights] {
         stays_below(listed_files(bytes, Some(part)));
     }

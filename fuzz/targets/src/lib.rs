@@ -19,6 +19,15 @@ mod tokenizers;
 
 use std::fmt;
 
+pub use chat::chat_template;
+pub use configs::configs;
+pub use connection::connection;
+pub use data::{data_sets, media};
+pub use hub::hub_listing;
+pub use log::run_log;
+pub use streams::{decoders, http1_body, sse_split};
+pub use tokenizers::tokenizers;
+
 /// A function that must hold for all bytes.
 #[derive(Clone, Copy)]
 pub struct Target {
@@ -38,25 +47,15 @@ impl fmt::Debug for Target {
 
 /// Every target, in the order of their names.
 pub const TARGETS: [Target; 11] = [
-    Target { name: "chat_template", run: chat::template, smoke: 300 },
-    Target { name: "configs", run: configs::configs, smoke: 2_000 },
-    Target { name: "connection", run: connection::connection, smoke: 300 },
-    Target { name: "data_sets", run: data::data_sets, smoke: 1_000 },
-    Target { name: "decoders", run: streams::decoders, smoke: 5_000 },
-    Target { name: "http1_body", run: streams::http1_body, smoke: 5_000 },
-    Target { name: "hub_listing", run: hub::listing, smoke: 5_000 },
-    Target { name: "media", run: data::media, smoke: 300 },
-    Target { name: "run_log", run: log::run_log, smoke: 500 },
-    Target { name: "sse_split", run: streams::sse_split, smoke: 5_000 },
-    Target { name: "tokenizers", run: tokenizers::tokenizers, smoke: 500 },
+    Target { name: "chat_template", run: chat_template, smoke: 300 },
+    Target { name: "configs", run: configs, smoke: 2_000 },
+    Target { name: "connection", run: connection, smoke: 300 },
+    Target { name: "data_sets", run: data_sets, smoke: 1_000 },
+    Target { name: "decoders", run: decoders, smoke: 5_000 },
+    Target { name: "http1_body", run: http1_body, smoke: 5_000 },
+    Target { name: "hub_listing", run: hub_listing, smoke: 5_000 },
+    Target { name: "media", run: media, smoke: 300 },
+    Target { name: "run_log", run: run_log, smoke: 500 },
+    Target { name: "sse_split", run: sse_split, smoke: 5_000 },
+    Target { name: "tokenizers", run: tokenizers, smoke: 500 },
 ];
-
-/// Runs the target of a name.
-///
-/// # Panics
-///
-/// Where there is no such target, and where something does not hold.
-pub fn run(name: &str, bytes: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    (target.expect("a target of that name").run)(bytes);
-}

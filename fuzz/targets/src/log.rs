@@ -8,7 +8,7 @@ use crate::scratch;
 
 /// Whatever a run log holds, reading and scoring it does not panic. The first byte chooses the
 /// table.
-pub(crate) fn run_log(bytes: &[u8]) {
+pub fn run_log(bytes: &[u8]) {
     let Some((layout, text)) = scratch::choice(bytes, LAYOUTS.len()) else { return };
     let path = scratch::file("run.jsonl", text);
     let Ok(reader) = RunLogReader::open(&path) else { return };

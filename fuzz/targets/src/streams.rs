@@ -22,7 +22,7 @@ type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<u64>);
 type Outcome = Result<Option<(Option<Owned>, Vec<u8>)>, FeedError<Infallible>>;
 
 /// However a stream is cut into reads, the parser gives the same events and leaves the same rest.
-pub(crate) fn sse_split(bytes: &[u8]) {
+pub fn sse_split(bytes: &[u8]) {
     let Ok(input) = Cut::arbitrary_take_rest(Unstructured::new(bytes)) else { return };
     let limit = input.limit.map_or(usize::MAX, usize::from);
     let whole = parse(limit, [input.stream].into_iter());
@@ -60,7 +60,7 @@ fn split<'s>(mut stream: &'s [u8], lengths: &[u8]) -> impl Iterator<Item = &'s [
 }
 
 /// However an answer is cut into reads, its head and its body are the same.
-pub(crate) fn http1_body(bytes: &[u8]) {
+pub fn http1_body(bytes: &[u8]) {
     let [read_length, kind, answer @ ..] = bytes else { return };
     let (framing, bytes) = match Head::parse(answer) {
         Ok(Some((head, length))) => match head.framing() {
@@ -97,7 +97,7 @@ fn read<'a>(
 
 /// Whatever a server sends, no decoder panics. The first byte chooses the dialect; a line is an
 /// event, and the whole is a document.
-pub(crate) fn decoders(bytes: &[u8]) {
+pub fn decoders(bytes: &[u8]) {
     let Some((backend, rest)) = super::scratch::choice(bytes, BackendName::ALL.len()) else {
         return;
     };

@@ -9,7 +9,7 @@ use crate::scratch;
 
 /// Whatever a tokenizer's file holds, it is loaded or refused; what it makes of a text does not
 /// panic. The first byte chooses the file; what follows a line `----` is its configuration.
-pub(crate) fn tokenizers(bytes: &[u8]) {
+pub fn tokenizers(bytes: &[u8]) {
     let Some((name, rest)) = scratch::choice(bytes, FILES.len()) else { return };
     let folder = scratch::folder().join("tokenizer");
     // A folder that is not there is as good as an empty one.
