@@ -95,21 +95,15 @@ fn ranks(series: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..series.len()).collect();
     order.sort_unstable_by(|a, b| series[*a].total_cmp(&series[*b]));
     let mut ranks = vec![0.0; series.len()];
+    let mut first = 0;
     for alike in order.chunk_by(|a, b| series[*a].total_cmp(&series[*b]).is_eq()) {
-        // Ranks of the chunks before this one are already given out, in order.
-        let first = ranks_before(&order, alike);
         let rank = first as f64 + (alike.len() as f64 - 1.0) / 2.0;
-        alike.iter().for_each(|place| ranks[*place] = rank);
+        for place in alike {
+            ranks[*place] = rank;
+        }
+        first += alike.len();
     }
     ranks
-}
-
-/// Number of items of `all` before its part `part`.
-fn ranks_before(all: &[usize], part: &[usize]) -> usize {
-    part.first().map_or(0, |first| {
-        let size = size_of::<usize>();
-        (std::ptr::from_ref(first) as usize - all.as_ptr() as usize) / size
-    })
 }
 
 fn pair_means(series: &[f64]) -> Vec<f64> {

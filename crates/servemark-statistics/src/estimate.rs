@@ -86,14 +86,14 @@ impl Estimate {
     }
 }
 
-/// `values stay alike for too long; about 4 times longer`
+/// `correlated for too long`
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Correlated => "values that follow each other are too much alike",
-            Self::FewRequests => "there are too few requests",
-            Self::RareValues => "a few values far from all others decide the number",
-            Self::Trend => "values change from the start of the run to its end",
+            Self::Correlated => "correlated for too long",
+            Self::FewRequests => "too few requests",
+            Self::RareValues => "a few rare values decide it",
+            Self::Trend => "values drift through the run",
         })
     }
 }

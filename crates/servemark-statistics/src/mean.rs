@@ -170,7 +170,9 @@ fn median_and_distance(values: &[f64]) -> (f64, f64) {
     }
     let mut values = values.to_vec();
     let middle = median(&mut values);
-    values.iter_mut().for_each(|value| *value = (*value - middle).abs());
+    for value in &mut values {
+        *value = (*value - middle).abs();
+    }
     (middle, median(&mut values))
 }
 

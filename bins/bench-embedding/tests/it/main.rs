@@ -153,7 +153,10 @@ fn a_share_of_failures_that_is_tolerated_is_no_reason_to_fail() {
 fn a_run_that_keeps_to_its_objectives_passes_and_any_other_does_not() {
     let folder = TempDir::new().unwrap();
     for (objective, code) in [("e2el:p50<60s,success>=50%", 0), ("e2el:p50<1us", 3)] {
-        let output = run(&folder, &[&SMALL[..], &["--no-run-log", "--slo", objective]].concat());
+        let output = run(
+            &folder,
+            &[&SMALL[..], &["--no-run-log", "--slo", objective, "--num-prompts", "24"]].concat(),
+        );
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{objective}: {error}");
         assert!(error.contains("e2el:p50<"), "{error}");

@@ -5,13 +5,14 @@ use crate::program::{Folder, SMALL, text};
 #[test]
 fn a_run_that_keeps_its_objectives_says_so_and_one_that_does_not_fails() {
     let folder = Folder::new();
-    let kept = ["--slo", "e2el:median<60s,success>=70%", "--run-log", "run.jsonl"];
+    let kept =
+        ["--slo", "e2el:median<60s,success>=70%", "--run-log", "run.jsonl", "--num-prompts", "24"];
     let output = folder.run(&[&SMALL[..], &kept].concat());
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{news}");
     assert!(news.contains("e2el:median<60000ms holds: "), "{news}");
     assert!(folder.read("run.jsonl").contains("\"slo\":{\"objectives\":[\"e2el:median<60000ms\""));
-    let missed = ["--slo", "e2el:median<1us", "--no-run-log"];
+    let missed = ["--slo", "e2el:median<1us", "--no-run-log", "--num-prompts", "24"];
     let output = folder.run(&[&SMALL[..], &missed].concat());
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{news}");
@@ -20,8 +21,9 @@ fn a_run_that_keeps_its_objectives_says_so_and_one_that_does_not_fails() {
     let open = ["--slo", "e2el:p99<60s", "--no-run-log"];
     let output = folder.run(&[&SMALL[..], &open].concat());
     let news = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{news}");
+    assert_eq!(output.status.code(), Some(6), "{news}");
     assert!(news.contains("e2el:p99<60000ms is undecided"), "{news}");
+    assert!(news.contains("too few requests"), "{news}");
 }
 
 const SEARCH: [&str; 12] = [

@@ -219,7 +219,8 @@ fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
 #[test]
 fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
     let folder = Folder::new();
-    let child = after_one_point(&folder, &["--grace", "0"]);
+    // Samples of the second point that are still being drawn are not interrupted.
+    let child = after_one_point(&folder, &["--grace", "5"]);
     signal(&child, "-TERM");
     let output = ended(child);
     assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));

@@ -53,14 +53,14 @@ fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
         let Some((reason, times)) = mean.and_then(|mean| mean.reason.zip(mean.times_longer)) else {
             continue;
         };
-        let why = format!("{reason}; the run should be about {times:.1} times longer");
+        let why = format!("{reason}; about {times:.1} times longer");
         match notes.iter_mut().find(|(known, _)| *known == why) {
             Some((_, labels)) => labels.push(label),
             None => notes.push((why, vec![label])),
         }
     }
     for (why, labels) in notes {
-        table.note(format!("  no interval of the mean of {}: {why}", labels.join(", ")));
+        table.note(format!("  no +/- of {}: {why}", labels.join(", ")));
     }
 }
 

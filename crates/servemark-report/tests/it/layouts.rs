@@ -209,17 +209,19 @@ fn our_table_of_a_finished_run() {
 
     Service times, from sent (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      TTFT                   10    20.13    0.015    20.13    20.16        -        -        -    20.16
-      TPOT                   10     5.00    0.000     5.00     5.00        -        -        -     5.00
+      TTFT                   10    20.13        -    20.13    20.16        -        -        -    20.16
+      TPOT                   10     5.00        -     5.00     5.00        -        -        -     5.00
       ITL                    30     5.00        -     5.00     5.00     5.00        -        -     5.00
-      E2E                    10    36.00    0.000    36.00    36.00        -        -        -    36.00
+      E2E                    10    36.00        -    36.00    36.00        -        -        -    36.00
       -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+      no +/- of TTFT, TPOT, ITL, E2E: too few requests; about 2.0 times longer
 
     Response times, from due (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      TTFT                   10    20.21    0.015    20.21    20.24        -        -        -    20.24
-      E2E                    10    36.08    0.000    36.08    36.08        -        -        -    36.08
+      TTFT                   10    20.21        -    20.21    20.24        -        -        -    20.24
+      E2E                    10    36.08        -    36.08    36.08        -        -        -    36.08
       -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+      no +/- of TTFT, E2E: too few requests; about 2.0 times longer
 
     The client's part (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
