@@ -16,6 +16,7 @@ use crate::error::UsageError;
 /// client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[non_exhaustive]
 pub struct CompareArgs {
     /// The result to start from

@@ -164,6 +164,8 @@ pub(crate) fn estimated<'a, I: IntoIterator<Item = f64>>(
         return summary;
     }
     let mut sample = Sample::default();
-    scores.iter().for_each(|score| sample.push(values(score)));
+    for score in scores {
+        sample.push(values(score));
+    }
     Summary { estimates: Estimates::of(&sample, policy), ..summary }
 }

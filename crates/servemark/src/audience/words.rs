@@ -46,6 +46,7 @@ fn of(worker: Option<&WorkerSpec>) -> String {
 }
 
 impl fmt::Display for News<'_> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each event, in the order of a run")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Simulating { url } => {
