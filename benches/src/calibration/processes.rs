@@ -179,8 +179,7 @@ impl Batching {
                     *place = self.now - due;
                     begun += 1;
                 }
-                let tokens = random.exponential(Self::MEAN_TOKENS).max(1.0);
-                self.running.push(Reverse(self.steps + tokens as u64));
+                self.running.push(Reverse(self.steps + tokens(random)));
             }
             self.steps += 1;
             self.finish();
@@ -208,4 +207,10 @@ impl Batching {
             }
         }
     }
+}
+
+/// The length of an answer, at least one token.
+#[expect(clippy::cast_sign_loss, reason = "an exponential number is not below zero")]
+fn tokens(random: &mut NumpyRandom) -> u64 {
+    random.exponential(Batching::MEAN_TOKENS).max(1.0) as u64
 }
