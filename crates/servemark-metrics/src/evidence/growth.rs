@@ -67,7 +67,7 @@ fn by_name<S: Serializer>(measure: &Measure, to: S) -> Result<S::Ok, S::Error> {
 /// A rise of less than this share of the mean is not held against a server.
 const WORTH_TELLING: f64 = 0.1;
 /// How sure it must be that it is a rise at all.
-const SURE: f64 = 0.99;
+const SURE: f64 = 0.975;
 /// Parts into which a run is split. Of fewer steps chance makes a drift too often; more are shorter
 /// than the time for which a queue stays alike.
 const BATCHES: usize = 12;

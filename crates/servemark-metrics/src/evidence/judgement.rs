@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use servemark_statistics::{Bounds, Estimate, Reason, Sample, share};
+use servemark_statistics::{Bounds, Estimate, Reason, Sample, fewest_draws, share};
 
 use super::Growth;
 use crate::Statistic;
@@ -66,6 +66,12 @@ impl Judgement {
                 share(&holds, confidence)
             }
         };
+        let far_below =
+            far_below(objective, sample, alpha).filter(|_| estimate.bounds.known().is_none());
+        let estimate = far_below.map_or(estimate, |high| Estimate {
+            bounds: Bounds::Known { low: estimate.at_least.max(0.0), high },
+            ..estimate
+        });
         let (low, high) = match (estimate.bounds, objective.goal) {
             (Bounds::Known { low, high }, _) => (low, high),
             (Bounds::TooShort { .. }, Goal::Latency { .. }) => (estimate.at_least, f64::INFINITY),
@@ -89,6 +95,21 @@ impl Judgement {
         Self { objective, standing, value: None, low, high, samples: 0, effective: 0.0, doubt }
     }
 }
+
+/// The largest value in milliseconds, where the whole sample keeps so far below the limit of a
+/// percentile that its dependence in time does not matter: no value is nearer to the limit than to the
+/// median, and there are as many requests as it takes to show a percentile of which none misses.
+fn far_below(objective: Objective, sample: &Sample, alpha: f64) -> Option<f64> {
+    let Goal::Latency { limit_ms, .. } = objective.goal else { return None };
+    let share = objective.share().filter(|share| *share < 1.0)?;
+    let median_ms = sample.percentile(0.5, 0.5).value * 1e3;
+    let largest_ms = largest(sample).value * 1e3;
+    let is_enough = sample.clusters() >= fewest_draws(share, alpha).max(FEWEST_REQUESTS);
+    (is_enough && largest_ms < f64::midpoint(median_ms, limit_ms)).then_some(largest_ms)
+}
+
+/// Of fewer requests than this nothing is said.
+const FEWEST_REQUESTS: usize = 20;
 
 /// The largest value of a sample is what it is.
 fn largest(sample: &Sample) -> Estimate {
