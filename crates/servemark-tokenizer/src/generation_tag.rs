@@ -9,11 +9,12 @@ pub(crate) fn plain(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;
     while let Some(start) = rest.find("{%") {
-        let Some(length) = rest[start..].find("%}") else { break };
-        let (before, tag) = rest[..start + length].split_at(start + 2);
+        let (before, inside) = rest.split_at(start + 2);
+        let Some(length) = inside.find("%}") else { break };
+        let (tag, behind) = inside.split_at(length);
         plain.push_str(before);
         plain.push_str(&replaced(tag));
-        rest = &rest[start + length..];
+        rest = behind;
     }
     plain + rest
 }
@@ -45,5 +46,7 @@ mod tests {
             "{% if add_generation_prompt %}generation{% endif %}",
         );
         becomes("{{ generation }}{% generation", "{{ generation }}{% generation");
+        becomes("{%}", "{%}");
+        becomes("{%} {% generation %}", "{%} {% generation %}");
     }
 }

@@ -16,45 +16,46 @@ use crate::scratch;
 /// chooses the data set.
 pub fn data_sets(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, COMMANDS.len()) else { return };
-    draw(COMMANDS[number], rest);
+    let _ = draw(COMMANDS[number], rest);
 }
 
 /// Whatever a picture or a recording holds, it is sent or refused. The first byte chooses between
 /// them.
 pub fn media(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, MEDIA.len()) else { return };
-    let (command, name, key) = MEDIA[number];
-    let file = scratch::file(name, rest);
-    let line =
-        serde_json::json!({"prompt": "What?", "output_tokens": 2, key: [file], "audio_path": file});
-    let line = format!("{line}\n");
-    draw(command, line.as_bytes());
+    let _ = send(number, rest);
 }
 
-fn draw(command: &str, bytes: &[u8]) {
+/// Says why a picture or a recording is refused.
+fn send(number: usize, rest: &[u8]) -> Result<(), String> {
+    let (command, name) = MEDIA[number];
+    let file = scratch::file(name, rest);
+    let line = serde_json::json!({
+        "prompt": "What?", "output_tokens": 2, "image_files": [file], "audio": file,
+    });
+    let line = format!("{line}\n");
+    draw(command, line.as_bytes())
+}
+
+/// Draws samples and makes what their requests would carry, or says why not.
+fn draw(command: &str, bytes: &[u8]) -> Result<(), String> {
     let (extension, command) = command.split_once(' ').expect("an extension and a command");
     let path = scratch::file(&format!("data.{extension}"), bytes);
-    let Ok(spec) = spec(command, &path) else { return };
+    let spec = spec(command, &path)?;
     let mut random = RandomState::seeded(1);
     let mut context = DrawContext::new(&*TOKENIZER, &mut random, &NoProgress);
-    match spec.draw(4, &mut context) {
-        Ok(drawn) => {
-            let _ = drawn.summary.to_string();
-            let samples = drawn.sessions.iter().flat_map(Session::samples);
-            samples.for_each(render);
-        }
-        Err(error) => assert!(!error.to_string().is_empty()),
-    }
+    let drawn = spec.draw(4, &mut context).map_err(|error| error.to_string())?;
+    let _ = drawn.summary.to_string();
+    drawn.sessions.iter().flat_map(Session::samples).try_for_each(render)
 }
 
 /// Makes what a request of the sample would carry.
-fn render(sample: &Sample) {
+fn render(sample: &Sample) -> Result<(), String> {
     if let Some(audio) = &sample.audio {
-        let _ = audio.file();
+        audio.file().map_err(|error| error.to_string())?;
     }
-    for medium in &sample.media {
-        let _ = medium.uri();
-    }
+    let mut media = sample.media.iter();
+    media.try_for_each(|medium| medium.uri().map(drop).map_err(|error| error.to_string()))
 }
 
 /// The data set of a command line, with its file in the place of `FILE`.
@@ -70,12 +71,11 @@ fn spec(command: &str, path: &Path) -> Result<DatasetSpec, String> {
 }
 
 static TOKENIZER: LazyLock<HfTokenizer> = LazyLock::new(|| {
-    HfTokenizer::load(&scratch::fixture("tokenizers/spm-unigram-botchan-1000"))
-        .expect("the fixture is a tokenizer")
+    HfTokenizer::load(&scratch::fixture("tokenizers/qwen2.5")).expect("the fixture is a tokenizer")
 });
 
 /// The extension of a data set's file, and a command line that draws from it.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 20] = [
     "jsonl python3 -m sglang.bench_serving --dataset-name custom --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name sharegpt --dataset-path FILE",
     "jsonl python3 -m sglang.bench_serving --dataset-name openai --backend sglang-oai-chat --dataset-path FILE",
@@ -87,30 +87,28 @@ const COMMANDS: [&str; 22] = [
     "parquet python3 -m sglang.bench_serving --dataset-name longbench_v2 --dataset-path FILE",
     "parquet python3 -m sglang.bench_serving --dataset-name mmmu --backend sglang-oai-chat --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name random --random-input-len 8 --random-output-len 4 --dataset-path FILE",
-    "jsonl python3 -m sglang.bench_serving --dataset-name agentic-trace --backend sglang-oai-chat --dataset-path FILE",
+    "json python3 -m sglang.bench_serving --dataset-name agentic-trace --backend sglang-oai-chat --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name custom --dataset-path FILE",
     "json vllm bench serve --model m --dataset-name sharegpt --dataset-path FILE",
     "csv vllm bench serve --model m --dataset-name burstgpt --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name timed_trace --self-timed --dataset-path FILE",
     "jsonl vllm bench serve --model m --dataset-name spec_bench --dataset-path FILE",
-    "jsonl python3 -m sglang.bench_serving --dataset-name otel-trace --backend sglang-oai-chat --dataset-path FILE",
-    "json python3 -m sglang.bench_serving --dataset-name servegen --dataset-path FILE",
-    "jsonl vllm bench serve --model m --dataset-name speed_bench --dataset-path FILE",
+    "json python3 -m sglang.bench_serving --dataset-name otel-trace --backend sglang-oai-chat --dataset-path FILE",
     "jsonl evalscope perf --model m --dataset openqa --dataset-path FILE",
     "txt evalscope perf --model m --dataset line_by_line --dataset-path FILE",
 ];
 
-/// A command line, a file's name and the key under which a row names it.
-const MEDIA: [(&str, &str, &str); 6] = [
-    (IMAGE, "picture.png", "image_files"),
-    (IMAGE, "picture.jpg", "image_files"),
-    (AUDIO, "sound.wav", "audio_files"),
-    (AUDIO, "sound.mp3", "audio_files"),
-    (AUDIO, "sound.flac", "audio_files"),
-    (AUDIO, "sound.ogg", "audio_files"),
+/// A command line, and the name of the file to which a row leads.
+const MEDIA: [(&str, &str); 6] = [
+    (IMAGE, "picture.png"),
+    (IMAGE, "picture.jpg"),
+    (AUDIO, "sound.wav"),
+    (AUDIO, "sound.mp3"),
+    (AUDIO, "sound.flac"),
+    (AUDIO, "sound.ogg"),
 ];
 const IMAGE: &str = "jsonl vllm bench serve --model m --backend openai-chat --endpoint /v1/chat/completions \
-     --dataset-name custom_image --dataset-path FILE";
+     --dataset-name custom_image --custom-ensure-client-side-data --dataset-path FILE";
 const AUDIO: &str = "jsonl vllm bench serve --model m --backend openai-audio --endpoint \
                      /v1/audio/transcriptions --dataset-name custom_audio --dataset-path FILE";
 
@@ -127,5 +125,28 @@ mod tests {
             let made = spec(command, &path);
             assert!(made.is_ok(), "{command}: {made:?}");
         }
+    }
+
+    /// A seed that is refused at once leads a fuzzer nowhere.
+    #[test]
+    fn the_corpus_reaches_what_is_behind_the_first_check() {
+        let target = crate::TARGETS.iter().find(|target| target.name == "media");
+        let corpus = crate::smoke::corpus(target.expect("a target"));
+        let reach = |name: &str| {
+            let (_, bytes) = corpus.iter().find(|(path, _)| path.ends_with(name)).expect(name);
+            let (number, rest) = scratch::choice(bytes, MEDIA.len()).expect("a first byte");
+            send(number, rest)
+        };
+        assert_eq!(reach("png"), Ok(()));
+        assert_eq!(reach("wav"), Ok(()));
+        let bomb = reach("png_bomb").expect_err("it is refused");
+        assert!(bomb.contains("60000 x 60000 pixels") || bomb.contains("CRC"), "{bomb}");
+        let target = crate::TARGETS.iter().find(|target| target.name == "data_sets");
+        let mut refused = Vec::new();
+        for (path, bytes) in crate::smoke::corpus(target.expect("a target")) {
+            let (number, rest) = scratch::choice(&bytes, COMMANDS.len()).expect("a first byte");
+            refused.extend(draw(COMMANDS[number], rest).err().map(|why| (path, why)));
+        }
+        assert!(refused.is_empty(), "{refused:#?}");
     }
 }
