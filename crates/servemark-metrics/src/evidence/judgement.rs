@@ -66,12 +66,9 @@ impl Judgement {
                 share(&holds, confidence)
             }
         };
-        let far_below =
-            far_below(objective, sample, alpha).filter(|_| estimate.bounds.known().is_none());
-        let estimate = far_below.map_or(estimate, |high| Estimate {
-            bounds: Bounds::Known { low: estimate.at_least.max(0.0), high },
-            ..estimate
-        });
+        let is_unknown = estimate.bounds.known().is_none();
+        let far = far_from_limit(objective, sample, alpha).filter(|_| is_unknown);
+        let estimate = far.map_or(estimate, |bounds| Estimate { bounds, ..estimate });
         let (low, high) = match (estimate.bounds, objective.goal) {
             (Bounds::Known { low, high }, _) => (low, high),
             (Bounds::TooShort { .. }, Goal::Latency { .. }) => (estimate.at_least, f64::INFINITY),
@@ -96,16 +93,18 @@ impl Judgement {
     }
 }
 
-/// The largest value in milliseconds, where the whole sample keeps so far below the limit of a
-/// percentile that its dependence in time does not matter: no value is nearer to the limit than to the
-/// median, and there are as many requests as it takes to show a percentile of which none misses.
-fn far_below(objective: Objective, sample: &Sample, alpha: f64) -> Option<f64> {
+/// The smallest and the largest value in milliseconds, where the whole sample keeps so far from the
+/// limit of a percentile that its dependence in time does not matter: no value is nearer to the limit
+/// than to the median, and there are as many requests as it takes to show a percentile.
+fn far_from_limit(objective: Objective, sample: &Sample, alpha: f64) -> Option<Bounds> {
     let Goal::Latency { limit_ms, .. } = objective.goal else { return None };
     let share = objective.share().filter(|share| *share < 1.0)?;
-    let median_ms = sample.percentile(0.5, 0.5).value * 1e3;
-    let largest_ms = largest(sample).value * 1e3;
+    let values = sample.values();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min) * 1e3;
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) * 1e3;
+    let middle = f64::midpoint(sample.percentile(0.5, 0.5).value * 1e3, limit_ms);
     let is_enough = sample.clusters() >= fewest_draws(share, alpha).max(FEWEST_REQUESTS);
-    (is_enough && largest_ms < f64::midpoint(median_ms, limit_ms)).then_some(largest_ms)
+    (is_enough && (high < middle || middle < low)).then_some(Bounds::Known { low, high })
 }
 
 /// Of fewer requests than this nothing is said.
