@@ -67,7 +67,7 @@ mod tests {
         file.extend(16_000_u32.to_le_bytes());
         file.extend([0, 0, 0, 0, 0, 0]);
         file.extend(16_u16.to_le_bytes());
-        file.extend(b"data\x10\0\0\00123456789abcdef");
+        file.extend(b"data\x10\0\0\x000123456789abcdef");
         assert!(decode(file).is_err());
     }
 }
