@@ -59,8 +59,8 @@ pub use audit::{
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
-    Worth,
+    Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
+    Doubt, Tolerance, ToleranceJudgement, Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
