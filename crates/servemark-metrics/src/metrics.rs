@@ -261,15 +261,14 @@ fn first_start(spans: &[(f64, f64)]) -> f64 {
     spans.iter().map(|&(start, _)| start).fold(f64::INFINITY, f64::min)
 }
 
-/// Seconds from the measurement's start, its first request, to its end. The end is the footer's,
-/// else, for a killed run, that of the last request in the log. Nothing that comes after the last
-/// answer is in it.
+/// Seconds from the measurement's start, its first request, to its end by the rule. A log without a
+/// footer, of a killed run, ends with its last request.
 fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> f64 {
     let first = |instant: fn(&RequestRecord) -> Stamp| log.measured().map(instant).min();
     let first_due = || first(|record| record.scheduled);
     let start = match rule {
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
-        DurationRule::FirstDueToEnd => first_due(),
+        DurationRule::FirstDueToEnd | DurationRule::FirstDueToLastByte => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
         DurationRule::OfSuccesses => return stage::span_s(scores),
         DurationRule::FirstDoneToEnd => {
@@ -277,9 +276,13 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         }
     };
     let start = start.unwrap_or_default();
-    let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();
-    let end = log.footer().map_or_else(last, |footer| footer.ended);
-    seconds_between(start, end)
+    let last = log.measured().map(|record| record.ended).max();
+    let noticed = log.footer().map(|footer| footer.ended);
+    let end = match rule {
+        DurationRule::FirstDueToLastByte => last.or(noticed),
+        _ => noticed.or(last),
+    };
+    seconds_between(start, end.unwrap_or_default())
 }
 
 fn counts(record: &RequestRecord, rule: Counted) -> bool {

@@ -32,7 +32,7 @@ pub use mean::rate;
 pub use ranks::{fewest_draws, rank_bounds};
 pub use sample::Sample;
 pub use share::{share, share_bounds};
-pub use student::{independent_mean, rises};
+pub use student::{independent_mean, mean_and_deviation, rises};
 
 /// Mean and unbiased variance of some values; the variance of fewer than two is zero.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
