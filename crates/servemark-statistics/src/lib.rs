@@ -24,6 +24,7 @@ mod mean;
 mod percentile;
 mod ranks;
 mod sample;
+mod settling;
 mod share;
 mod student;
 
@@ -31,6 +32,7 @@ pub use estimate::{Bounds, Estimate, Reason};
 pub use mean::rate;
 pub use ranks::{fewest_draws, rank_bounds};
 pub use sample::Sample;
+pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
 pub use student::{independent_mean, mean_and_deviation, rises};
 

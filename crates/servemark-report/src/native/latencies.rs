@@ -114,7 +114,9 @@ fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
     for (needs, labels) in notes {
         let note = format!("- of {}: no bound yet; {needs}", labels.join(", "));
-        wrapped(&note, NOTE_WIDTH).iter().for_each(|line| table.note(format!("  {line}")));
+        for line in wrapped(&note, NOTE_WIDTH) {
+            table.note(format!("  {line}"));
+        }
     }
 }
 
