@@ -37,6 +37,7 @@ mod score;
 mod server_counts;
 mod server_work;
 mod sessions;
+mod settled;
 mod several;
 mod speculation;
 mod stage;
@@ -89,6 +90,7 @@ pub use score::RequestScore;
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
+pub use settled::{Level, Settled, SettledFigure, SettledPart, SettledStatus, SettlingOf, Shift};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
 pub use stage::{

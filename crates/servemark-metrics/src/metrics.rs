@@ -13,8 +13,8 @@ use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
     Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates,
-    Rates, RequestScore, ServerCounts, ServerWork, SessionMetrics, SteadyState, Throughput,
-    TokenTotals, TruthComparison, Waits, peak, stage, statistics,
+    Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics, Settled,
+    SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -70,6 +70,12 @@ pub struct Metrics {
     /// How many times faster speech was read than it is spoken; absent where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inverse_real_time_factor: Option<f64>,
+    /// The run without its warm-up, where the policy asks for intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// Verdicts on the run, where the policy asks for intervals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<RunVerdict>,
     /// The longest part of the run under its full load, if it is asked for and any request
     /// succeeded.
     pub steady_state: Option<SteadyState>,
@@ -104,6 +110,7 @@ impl Metrics {
         let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
+        let settled = Settled::of(log, policy, scores);
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
@@ -127,6 +134,8 @@ impl Metrics {
             server_work: ServerWork::of(log, duration_s),
             probes: Probes::of(log, policy),
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
+            verdicts: RunVerdict::of(log, policy, scores, settled.as_ref()),
+            settled,
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
             plateau: Plateau::of(log, policy, scores, duration_s),
             truth: TruthComparison::of(log),

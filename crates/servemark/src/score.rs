@@ -95,8 +95,8 @@ impl<'a> Scores<'a> {
     /// run and on the client, objectives, and every number of our own table.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let metrics = self.metrics(Layout::Native);
-        let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
-        let document = ScoreJson { slo: &slo, verdicts: &verdicts };
+        let slo = self.judgements();
+        let document = ScoreJson { slo: &slo, verdicts: &metrics.verdicts };
         self.write(Layout::Native, &document, out)
     }
 
