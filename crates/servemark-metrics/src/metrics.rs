@@ -141,6 +141,12 @@ impl Metrics {
             truth: TruthComparison::of(log),
         }
     }
+
+    /// The names of the verdicts on the run, parted by commas; nothing where there is none.
+    pub fn verdict_names(&self) -> Option<String> {
+        let names: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.kind.name()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
 }
 
 /// Whether a run came to its own end. Closed: there is no fourth way.

@@ -211,7 +211,9 @@ fn figure(series: &Series, window: &Window) -> SettledFigure {
 /// be known.
 fn why_none(figures: &[SettledFigure]) -> Option<String> {
     let unsettled = figures.iter().find_map(|figure| match figure.level {
-        Level::Unsettled(shift) => Some(format!("{} {shift} and does not settle", figure.figure)),
+        Level::Unsettled(shift) => {
+            Some(format!("{}: {shift}, not settled after that", figure.figure))
+        }
         _ => None,
     });
     let is_unknown = figures.first().is_none_or(|first| first.level == Level::Unknown);
@@ -221,9 +223,9 @@ fn why_none(figures: &[SettledFigure]) -> Option<String> {
 
 fn warm_up(figures: &[SettledFigure]) -> Option<String> {
     let early = figures.iter().filter_map(|figure| match figure.level {
-        Level::Settles(shift) => Some(format!("{} {shift}", figure.figure)),
+        Level::Settles(shift) => Some(format!("{}: {shift}", figure.figure)),
         Level::Unsettled(shift) if shift.at_share <= 0.5 => {
-            Some(format!("{} {shift} and does not settle", figure.figure))
+            Some(format!("{}: {shift}, not settled after that", figure.figure))
         }
         _ => None,
     });
@@ -245,12 +247,12 @@ impl fmt::Display for SettlingOf {
     }
 }
 
-/// `changes at 24.1 s (20 %), from 412 to 201`
+/// `412.0 until 24.1 s (20 %), then 201.0`
 impl fmt::Display for Shift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at_s, at_share, before, after } = self;
         let percent = at_share * 100.0;
-        write!(f, "changes at {at_s:.1} s ({percent:.0} %), from {before:.1} to {after:.1}")
+        write!(f, "{before:.1} until {at_s:.1} s ({percent:.0} %), then {after:.1}")
     }
 }
 

@@ -241,6 +241,7 @@ fn our_table_of_a_finished_run() {
       in flight, mean   0.332
       in flight, peak   1
       connections       2 opened, 10 reused
+      settled part      none: too few requests, or latencies stay alike for too long to tell
 
     Client audit
       verdict           clean
@@ -595,6 +596,7 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
       sent              10.00 /s
       in flight, mean   0.380
       in flight, peak   1
+      settled part      none: too few requests, or latencies stay alike for too long to tell
     ");
     insta::assert_snapshot!(section(&table, "Client audit"), @r"
     Client audit

@@ -67,7 +67,9 @@ mod tests {
     fn record(pieces: &[&str]) -> RequestRecord {
         let sample = Sample::new("", 1, 1);
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
-        pieces.iter().for_each(|piece| recorder.at(Stamp::ZERO).delta(Delta::content(piece)));
+        for piece in pieces {
+            recorder.at(Stamp::ZERO).delta(Delta::content(piece));
+        }
         recorder.finish(Ok(Finish::default()), Stamp::ZERO)
     }
 
