@@ -117,8 +117,10 @@ fn a_verdict_on_the_run_is_told_and_failed_on_whatever_the_table() {
     let log = fs::read_to_string(&path).unwrap();
     // More tokens were asked for than came. A program that changes a line leaves its checksum out.
     let asked = |line: &str| match line.rsplit_once(",\"crc32\":") {
-        Some((line, _)) => line.replace("\"output_tokens\":", "\"output_tokens\":9") + "}\n",
-        None => line.to_owned() + "\n",
+        Some((line, _)) if line.starts_with("{\"request\"") => {
+            line.replace("\"output_tokens\":", "\"output_tokens\":9") + "}\n"
+        }
+        _ => line.to_owned() + "\n",
     };
     fs::write(&path, log.lines().map(asked).collect::<String>()).unwrap();
     let args = ["score", "run.jsonl", "--as", "sglang", "--fail-on", "short-outputs"];
