@@ -28,10 +28,20 @@ impl ReportFormat for EmbeddingTable {
         if report.metrics.latencies.e2el.percentiles_of == PercentileSource::Histogram {
             table.row("percentiles", "histogram (0.05 %)");
         }
+        verdicts(&mut table, report.metrics);
         audit(&mut table, report.audit);
         report.metrics.failures.iter().for_each(|group| failure(&mut table, group));
         table.end();
         table.write(&EmbeddingStyle, out)
+    }
+}
+
+/// Why the run has its verdicts, which are a column already.
+fn verdicts(table: &mut Table, metrics: &Metrics) {
+    let reasons = metrics.verdicts.iter();
+    let reasons = reasons.map(|verdict| format!("{}: {}", verdict.kind.name(), verdict.reason));
+    for line in reasons.flat_map(|words| wrapped(&words, WIDTH - 2)) {
+        table.note(format!("  {line}"));
     }
 }
 
@@ -98,6 +108,7 @@ struct GridPoint {
     p99_ms: Option<f64>,
     bytes_per_item: Option<f64>,
     client_audit: Verdict,
+    run_verdicts: Option<String>,
 }
 
 impl GridPoint {
@@ -122,6 +133,7 @@ impl GridPoint {
             p99_ms: latency.percentile_ms(99.0),
             bytes_per_item: items.bytes_per_item,
             client_audit: report.audit.verdict,
+            run_verdicts: report.metrics.verdict_names(),
         }
     }
 
@@ -151,7 +163,7 @@ struct Column {
     show: fn(&GridPoint) -> String,
 }
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 17] = [
     column("items_per_request", "items per request", |point| point.items_per_request.to_string()),
     column("max_concurrency", "at most in flight", |point| {
         point.max_concurrency.map_or_else(|| ABSENT.to_owned(), |limit| limit.to_string())
@@ -172,6 +184,9 @@ const COLUMNS: [Column; 16] = [
     column("p99_ms", "p99 (ms)", |point| number(point.p99_ms)),
     column("bytes_per_item", "bytes per item", |point| number(point.bytes_per_item)),
     column("client_audit", "client audit", |point| point.client_audit.to_string()),
+    column("run_verdicts", "run verdicts", |point| {
+        point.run_verdicts.clone().unwrap_or_else(|| ABSENT.to_owned())
+    }),
 ];
 
 const fn column(key: &'static str, words: &'static str, show: fn(&GridPoint) -> String) -> Column {

@@ -9,6 +9,7 @@ mod output;
 mod score_json;
 mod server_work;
 mod sessions;
+mod settled;
 mod style;
 mod table;
 mod truth;

@@ -25,6 +25,7 @@ mod mean;
 mod percentile;
 mod ranks;
 mod sample;
+mod settling;
 mod share;
 mod student;
 
@@ -36,8 +37,9 @@ pub use estimate::{Bounds, Estimate, Reason};
 pub use mean::rate;
 pub use ranks::{fewest_draws, rank_bounds};
 pub use sample::Sample;
+pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
-pub use student::{independent_mean, rises};
+pub use student::{independent_mean, mean_and_deviation, rises};
 
 /// Mean and unbiased variance of some values; the variance of fewer than two is zero.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {

@@ -16,6 +16,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let bounds = if sample.clusters() < FEWEST_CLUSTERS {
         let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
+        let times = times.max(needed / draws);
         Bounds::TooShort { times, reason: Reason::FewRequests }
     } else if let Some(reason) = dependence.is_too_short(FEWEST_EFFECTIVE) {
         let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();

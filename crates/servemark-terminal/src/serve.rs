@@ -155,13 +155,20 @@ pub(crate) fn keep(
     Ok(scores.exit_code())
 }
 
-/// The audit on one line, whatever the tables tell of it.
+/// The audit and each verdict on the run on a line, whatever the tables tell of them, and which of
+/// them the run was not to have.
 pub(crate) fn say_verdict(scores: &Scores<'_>) {
     let audit = scores.audit();
     screen::complain(&match scores.broken_gate() {
         None => format!("Client audit: {audit}"),
         Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
     });
+    for verdict in scores.verdicts() {
+        screen::complain(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
+    }
+    for (kind, reason) in scores.unwanted() {
+        screen::complain(&format!("error: --fail-on {kind}: {reason}"));
+    }
 }
 
 /// A line for each objective of the run.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, ServerCounts, Standing,
-    Verdict,
+    Audit, FailOn, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, ServerCounts,
+    Standing, Verdict,
 };
 use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
@@ -94,10 +94,8 @@ impl<'a> Scores<'a> {
     /// Writes what the run shows as one JSON document: estimates with their intervals, verdicts on the
     /// run and on the client, objectives, and every number of our own table.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let metrics = self.metrics(Layout::Native);
-        let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
-        let document = ScoreJson { slo: &slo, verdicts: &verdicts };
-        self.write(Layout::Native, &document, out)
+        let slo = self.judgements();
+        self.write(Layout::Native, &ScoreJson { slo: &slo }, out)
     }
 
     /// Appends a line to a file of results, with an entry for every request if `details` are
@@ -134,6 +132,30 @@ impl<'a> Scores<'a> {
         is_other.then(|| kept["verdict"].as_str().unwrap_or("nothing"))
     }
 
+    /// Verdicts on the run, by our own definitions whatever the tables are.
+    pub fn verdicts(&self) -> &[RunVerdict] {
+        &self.metrics(Layout::Native).verdicts
+    }
+
+    /// The verdicts that were not to be there and are, with their reasons.
+    pub fn unwanted(&self) -> Vec<(FailOn, String)> {
+        let named = self.scoring.unwanted.iter();
+        named.filter_map(|kind| Some((*kind, self.reason(*kind)?))).collect()
+    }
+
+    /// Why the run has a verdict, if it has.
+    fn reason(&self, kind: FailOn) -> Option<String> {
+        match kind {
+            FailOn::Run(kind) => {
+                let found = self.verdicts().iter().find(|verdict| verdict.kind == kind);
+                found.map(|verdict| verdict.reason.clone())
+            }
+            FailOn::Client(verdict) => {
+                (self.audit().verdict == verdict).then(|| self.audit().to_string())
+            }
+        }
+    }
+
     /// The verdict that was not to be reached, if this run's is that or a worse one.
     pub fn broken_gate(&self) -> Option<Verdict> {
         self.scoring.fail_on.filter(|&limit| self.audit().verdict >= limit)
@@ -158,7 +180,8 @@ impl<'a> Scores<'a> {
 
     /// What the gates on a run that is over make of the exit code.
     pub fn gates(&self) -> ExitCode {
-        if self.broken_gate().is_some() { ExitCode::GateFailed } else { self.gate_code() }
+        let is_broken = self.broken_gate().is_some() || !self.unwanted().is_empty();
+        if is_broken { ExitCode::GateFailed } else { self.gate_code() }
     }
 
     /// What the exit code says of the run.

@@ -3,7 +3,9 @@
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{Audit, Estimated, Estimates, Judgement, Metrics, RunVerdict, Standing};
+use servemark_metrics::{
+    Audit, Estimated, Estimates, Judgement, Metrics, RunVerdict, Settled, Standing,
+};
 
 use crate::{Report, ReportFormat};
 
@@ -12,8 +14,6 @@ use crate::{Report, ReportFormat};
 pub struct ScoreJson<'a> {
     /// What the run shows of its objectives.
     pub slo: &'a [Judgement],
-    /// Verdicts on the run.
-    pub verdicts: &'a [RunVerdict],
 }
 
 impl ReportFormat for ScoreJson<'_> {
@@ -32,7 +32,8 @@ impl ReportFormat for ScoreJson<'_> {
                 requests_per_s: metrics.rate_estimates.map(|rates| rates.requests_per_s),
                 output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
             },
-            verdicts: self.verdicts,
+            verdicts: &metrics.verdicts,
+            settled: metrics.settled.as_ref(),
             slo: self.slo.iter().map(Judged::of).collect(),
             audit: report.audit,
             score: metrics,
@@ -47,6 +48,7 @@ struct Document<'a> {
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
+    settled: Option<&'a Settled>,
     slo: Vec<Judged>,
     audit: &'a Audit,
     score: &'a Metrics,
