@@ -158,7 +158,8 @@ mod tests {
         let context = RunContext::new(Arc::new(NoProgress));
         assert!(matches!(drawn(&context, |_| Ok(7)), Ok(7)));
         assert_eq!(context.live.activity(), Activity::Preparing);
-        let failed = drawn(&context, |_| Err::<(), _>(ExecuteError::NoModel { url: String::new() }));
+        let failed =
+            drawn(&context, |_| Err::<(), _>(ExecuteError::NoModel { url: String::new() }));
         assert!(matches!(failed, Err(ExecuteError::NoModel { .. })));
     }
 

@@ -99,8 +99,7 @@ impl BatchRunner {
         let mut random = self.random.clone();
         let work = move |context: &RunContext| {
             let tokenizer = tokenizer.as_ref();
-            let load =
-                draw::load_from(&plan, context, is_simulated, tokenizer, run, &mut random)?;
+            let load = draw::load_from(&plan, context, is_simulated, tokenizer, run, &mut random)?;
             Ok((load, random))
         };
         let (load, random) = self.runtime.block_on(drawing(&self.context, work))?;
