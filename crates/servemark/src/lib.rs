@@ -97,6 +97,7 @@ mod compare;
 mod context;
 mod discover;
 mod draw;
+mod drawing;
 #[cfg(feature = "engine")]
 mod engine;
 mod error;

@@ -124,6 +124,11 @@ impl<'a> Scores<'a> {
         self.audit.get_or_init(|| Audit::of(self.log))
     }
 
+    /// Whether a table of this layout is among those that are printed.
+    pub fn has_table(&self, layout: Layout) -> bool {
+        self.scoring.layouts.contains(&layout)
+    }
+
     /// The verdict that the log has of itself, if its audit is another than this one: whoever wrote
     /// it audited by other rules, or the log was changed.
     pub fn other_verdict(&self) -> Option<&str> {
