@@ -18,6 +18,15 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// No figure with an interval has this name.
+    #[error(
+        "expected a figure such as ttft:mean, ttft:p99, tpot:p50, itl:p99, e2el:mean, \
+         output_tokens_per_s or requests_per_s, got {given:?}"
+    )]
+    Estimand {
+        /// What was given.
+        given: String,
+    },
     /// No number of a run has this name.
     #[error(
         "expected a metric such as ttft:p99, tpot:mean, itl:median, e2el:p90, \

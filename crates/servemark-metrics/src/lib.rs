@@ -13,6 +13,7 @@ mod budget;
 mod comparison;
 mod distribution;
 mod error;
+mod estimand;
 mod estimates;
 mod events;
 mod evidence;
@@ -28,6 +29,7 @@ mod objective;
 mod one_batch;
 mod peak;
 mod per_request;
+mod planning;
 mod plateau;
 mod policy;
 mod probes;
@@ -64,6 +66,7 @@ pub use comparison::{
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
+pub use estimand::Estimand;
 pub use estimates::{Estimated, Estimates, RateEstimates};
 pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch, UndecidedReason, gate};
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
@@ -77,6 +80,7 @@ pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, 
 pub use objective::{Goal, Measure, Objective};
 pub use one_batch::{BatchScore, BatchWindow};
 pub use per_request::PerRequest;
+pub use planning::Planning;
 pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
     Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,

@@ -20,7 +20,9 @@
 mod clustering;
 mod dependence;
 mod estimate;
+mod looks;
 mod mean;
+mod needed;
 mod percentile;
 mod ranks;
 mod sample;
@@ -28,7 +30,9 @@ mod share;
 mod student;
 
 pub use estimate::{Bounds, Estimate, Reason};
+pub use looks::Looks;
 pub use mean::rate;
+pub use needed::Needed;
 pub use ranks::{fewest_draws, rank_bounds};
 pub use sample::Sample;
 pub use share::{share, share_bounds};

@@ -137,6 +137,7 @@ pub(crate) fn keep(
     let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);
+    say_planning(scores);
     if let Some(error) = &run.run_log_error {
         unwritten.say();
         let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
@@ -170,6 +171,13 @@ pub(crate) fn say_objectives(scores: &Scores<'_>) {
         let is_held = judgement.standing == Standing::Holds;
         let mark = if is_held { "" } else { "error: --slo: " };
         screen::complain(&format!("{mark}{judgement}"));
+    }
+}
+
+/// A line for each headline figure: how many requests or runs it takes to know it to 2 %.
+pub(crate) fn say_planning(scores: &Scores<'_>) {
+    for planning in scores.planning() {
+        screen::complain(&planning.to_string());
     }
 }
 

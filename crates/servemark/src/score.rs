@@ -7,8 +7,8 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, ServerCounts, Standing,
-    Verdict,
+    Audit, Judgement, MetricPolicy, Metrics, Planning, PlateauSpec, RunVerdict, ServerCounts,
+    Standing, Verdict,
 };
 use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
 use servemark_report::{
@@ -144,6 +144,13 @@ impl<'a> Scores<'a> {
         let judge =
             |slo: &SloSpec| slo.judge(self.log, self.audit(), &self.policy(MetricPolicy::native()));
         self.scoring.slo.as_ref().map_or_else(Vec::new, judge)
+    }
+
+    /// What it takes to know each headline figure to 2 %, where our own table is among those that are
+    /// printed; of a run that did not come to its end nothing is said.
+    pub fn planning(&self) -> Vec<Planning> {
+        let is_asked = self.scoring.layouts.contains(&Layout::Native) && self.log.is_complete();
+        if is_asked { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
     }
 
     /// What an objective that does not hold makes of the exit code: one that is missed weighs more than

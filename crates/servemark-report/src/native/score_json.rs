@@ -3,7 +3,9 @@
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{Audit, Estimated, Estimates, Judgement, Metrics, RunVerdict, Standing};
+use servemark_metrics::{
+    Audit, Estimated, Estimates, Judgement, Metrics, Planning, RunVerdict, Standing,
+};
 
 use crate::{Report, ReportFormat};
 
@@ -33,6 +35,7 @@ impl ReportFormat for ScoreJson<'_> {
                 output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
             },
             verdicts: self.verdicts,
+            planning: Planning::of(metrics),
             slo: self.slo.iter().map(Judged::of).collect(),
             audit: report.audit,
             score: metrics,
@@ -47,6 +50,7 @@ struct Document<'a> {
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
+    planning: Vec<Planning>,
     slo: Vec<Judged>,
     audit: &'a Audit,
     score: &'a Metrics,
