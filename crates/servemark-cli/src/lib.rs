@@ -30,6 +30,7 @@ mod selftest;
 pub mod sglang;
 mod slo;
 mod sweep;
+mod until;
 pub mod vllm;
 
 pub use compare::CompareArgs;

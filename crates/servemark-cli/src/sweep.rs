@@ -27,7 +27,7 @@ pub(crate) use self::values::Values;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::slo::{self, SloRuns};
-use crate::{Invocation, Parsed};
+use crate::{Invocation, Parsed, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
@@ -59,10 +59,13 @@ pub fn bench(
     let parse = |program: &str, args, environment: &Environment| {
         let mut parsed = parse(program, args, environment)?;
         parsed.plan.scoring.slo.clone_from(&gate);
+        parsed.plan.scoring.until = asked.until.spec();
         slo::check(&parsed.plan).map_err(refuse)?;
+        until::check(&parsed.plan).map_err(refuse)?;
         Ok(parsed)
     };
     if asked.slo.is_search() {
+        asked.until.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args).map_err(refuse)?;
         let parsed = parse(program, args, environment)?;
         let search = asked.search(parsed, identity).map_err(refuse)?;
@@ -184,7 +187,11 @@ unless a confidence bound says that it does (--slo-confidence 95%). With --slo-s
 max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. --sweep-folder, \
---sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.";
+--sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.
+
+Known figures: --until FIGURE+-HALFWIDTH[,...] ..., such as ttft:mean+-2%, itl:p99+-5ms or \
+output_tokens_per_s+-1%, ends a run when all of them are known with 95 % confidence; --num-prompts and the \
+duration stay its limits, and the exit code is 6 if it ends at one of them before.";
 
 #[cfg(test)]
 mod tests {

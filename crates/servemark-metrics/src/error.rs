@@ -48,6 +48,15 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// How well a figure must be known cannot be read.
+    #[error(
+        "expected a figure and how well it must be known, such as ttft:mean+-2%, itl:p99+-5ms or \
+         output_tokens_per_s+-1%, got {given:?}"
+    )]
+    Precision {
+        /// What was given.
+        given: String,
+    },
     /// Nobody has published objectives by this name.
     #[error("there are no limits {given}; there are {known}")]
     Preset {

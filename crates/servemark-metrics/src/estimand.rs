@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimated, Latency, Metrics, MetricsError, Statistic};
+use crate::estimates::RateEstimates;
+use crate::{Estimated, Latencies, Latency, Metrics, MetricsError, Statistic};
 
 /// A figure of a run that has an interval. It reads `ttft:mean`, `itl:p99`, `requests_per_s` or
 /// `output_tokens_per_s`; a median is the percentile 50.
@@ -63,8 +64,15 @@ impl Estimand {
 
     /// Its estimate in a run's numbers, where they have one.
     pub fn read(self, metrics: &Metrics) -> Option<Estimated> {
-        let rates = &metrics.rate_estimates;
-        let latencies = &metrics.latencies;
+        self.find(&metrics.latencies, metrics.rate_estimates.as_ref())
+    }
+
+    /// Its estimate among those of latencies and rates.
+    pub(crate) fn find(
+        self,
+        latencies: &Latencies,
+        rates: Option<&RateEstimates>,
+    ) -> Option<Estimated> {
         match self {
             Self::OutputTokens => rates.map(|rates| rates.output_tokens_per_s),
             Self::Requests => rates.map(|rates| rates.requests_per_s),

@@ -57,7 +57,12 @@ impl Estimated {
         }
     }
 
-    /// What it takes until half the width of the interval is this, in the unit of the value; nothing
+    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    pub fn reach(&self) -> Option<f64> {
+        self.estimate.reach()
+    }
+
+    /// What it takes until the interval reaches no farther than this from the value, in the unit of the value; nothing
     /// where no number of values would do.
     pub fn needed(&self, half_width: f64) -> Option<Needed> {
         self.estimate.needed(half_width, self.confidence)

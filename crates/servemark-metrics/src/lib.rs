@@ -32,6 +32,7 @@ mod per_request;
 mod planning;
 mod plateau;
 mod policy;
+mod precision;
 mod probes;
 mod reuse;
 mod run_verdict;
@@ -87,6 +88,7 @@ pub use policy::{
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
     TokenSource, TpotRule,
 };
+pub use precision::{KnownEnough, Precision, PrecisionWatch, Tolerance};
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;

@@ -16,7 +16,7 @@ pub struct Planning {
     pub figure: String,
     /// Half width that is asked for, in percent of the value.
     pub asked_percent: f64,
-    /// Half width of this run's interval, in percent of the value; absent where it has none.
+    /// The wider side of this run's interval, in percent of the value; absent where it has none.
     pub half_width_percent: Option<f64>,
     /// Number of successful requests that a run needs; a lower bound if `is_rough`.
     pub requests: u64,
@@ -48,7 +48,7 @@ impl Planning {
         let value = estimated.value.filter(|value| *value > 0.0)?;
         let needed = estimated.needed(half_width * value)?;
         let done = metrics.requests.completed as u64;
-        let half = estimated.half_width();
+        let half = estimated.reach();
         Some(Self {
             figure: estimand.key(),
             asked_percent: half_width * 100.0,

@@ -13,6 +13,7 @@ mod search;
 mod server;
 mod slo;
 mod sweep;
+mod until;
 
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
@@ -25,3 +26,4 @@ pub use sweep::{
     Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
     crossed,
 };
+pub use until::UntilSpec;

@@ -229,6 +229,7 @@ impl BenchPlan {
             ),
             (at_once && is_limited, "--max-concurrency where it is given all at once"),
             (self.load.probes.is_some(), "probes beside the load"),
+            (self.scoring.until.is_some(), "--until"),
             (self.load.adapters.is_some() && !spec.engine.has_adapters(), "--lora-name"),
             (self.workload.dataset.pictured().is_some(), "pictures"),
             (self.control.flush_cache.is_some(), "--flush-cache"),

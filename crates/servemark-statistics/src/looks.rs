@@ -11,13 +11,13 @@
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Looks {
     first: usize,
-    limit: Option<usize>,
+    limit: usize,
 }
 
 impl Looks {
     /// Looks at `first` values, at a fifth more each time, and at the end: at `limit` values at the
-    /// latest, where that is known.
-    pub fn new(first: usize, limit: Option<usize>) -> Self {
+    /// latest.
+    pub fn new(first: usize, limit: usize) -> Self {
         Self { first: first.max(1), limit }
     }
 
@@ -25,7 +25,7 @@ impl Looks {
     fn sizes(self) -> impl Iterator<Item = usize> {
         let more = |size: &usize| size.checked_add(size.div_ceil(5));
         let sizes = std::iter::successors(Some(self.first), more);
-        sizes.take_while(move |size| self.limit.is_none_or(|limit| *size < limit))
+        sizes.take_while(move |size| *size < self.limit)
     }
 
     /// The next size after one of `seen` values at which the sample is looked at; nothing where that
@@ -40,16 +40,15 @@ impl Looks {
         1 + self.sizes().take_while(|size| *size < seen).count()
     }
 
-    /// Confidence of the intervals of one look, so that all looks together have `confidence`: equal
-    /// parts of the chance of an error where the number of looks is known, and one part in `n (n + 1)`
-    /// for the n-th look where it is not, which sums to one over any number of looks.
-    pub fn confidence(&self, number: usize, confidence: f64) -> f64 {
-        let number = number as f64;
-        let parts = match self.limit {
-            Some(_) => 1.0 + self.sizes().count() as f64,
-            None => number * (number + 1.0),
-        };
-        1.0 - (1.0 - confidence) / parts
+    /// Number of looks up to the limit.
+    pub fn count(&self) -> usize {
+        1 + self.sizes().count()
+    }
+
+    /// Confidence of the intervals of each look, so that those of all looks together have
+    /// `confidence`: equal parts of the chance of an error.
+    pub fn confidence(&self, confidence: f64) -> f64 {
+        1.0 - (1.0 - confidence) / self.count() as f64
     }
 }
 
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn sizes_grow_by_a_fifth_up_to_the_limit() {
-        let looks = Looks::new(50, Some(90));
+        let looks = Looks::new(50, 90);
         assert_eq!(looks.sizes().collect::<Vec<_>>(), [50, 60, 72, 87]);
         assert_eq!(looks.after(0), Some(50));
         assert_eq!([looks.after(50), looks.after(71), looks.after(87)], [Some(60), Some(72), None]);
@@ -71,19 +70,17 @@ mod tests {
 
     #[test]
     fn the_parts_of_the_error_come_to_the_whole_of_it() {
-        let error = |looks: Looks, number| 1.0 - looks.confidence(number, 0.95);
-        let known = Looks::new(50, Some(90));
-        assert!(((1..=5).map(|number| error(known, number)).sum::<f64>() - 0.05).abs() < 1e-12);
-        let unknown = Looks::new(50, None);
-        let sum: f64 = (1..10_000).map(|number| error(unknown, number)).sum();
-        assert!((0.0499..0.05).contains(&sum), "{sum}");
+        let looks = Looks::new(50, 90);
+        let error = 1.0 - looks.confidence(0.95);
+        assert!((error * looks.count() as f64 - 0.05).abs() < 1e-12);
+        assert_eq!(looks.count(), 5);
     }
 
     /// A share of runs that stop at the first look whose interval is narrow enough, and whose interval
     /// misses the truth. Without shares of the error it would be above the 5 % that were asked for.
     #[test]
     fn stopping_at_a_narrow_interval_keeps_the_confidence() {
-        let (looks, truth) = (Looks::new(40, Some(4000)), (0.5_f64 * 1.2 * 1.2).exp());
+        let (looks, truth) = (Looks::new(40, 4000), (0.5_f64 * 1.2 * 1.2).exp());
         let mut random = NumpyRandom::seeded(3);
         let mut misses = 0;
         let mut stops = 0;
@@ -93,7 +90,7 @@ mod tests {
             while let Some(next) = looks.after(seen) {
                 seen = next;
                 let sample: Sample = values[..seen].iter().copied().collect();
-                let confidence = looks.confidence(looks.number(seen), 0.95);
+                let confidence = looks.confidence(0.95);
                 let Some((low, high)) = sample.mean(confidence).bounds.known() else { continue };
                 if high - low < 0.5 * truth {
                     stops += 1;

@@ -22,11 +22,11 @@ impl Estimate {
     /// requests reach.
     ///
     /// A half width shrinks with the square root of the number of independent values, so the sample
-    /// must be `(h / half_width)^2` times as long, where `h` is half the width of its interval. Values
-    /// of `k` whole samples are independent, and Student's t is on `k - 1` degrees of freedom.
+    /// must be `(h / half_width)^2` times as long, where `h` is the wider side of its interval. Values of
+    /// `k` whole samples are independent, and Student's t is on `k - 1` degrees of freedom.
     pub fn needed(&self, half_width: f64, confidence: f64) -> Option<Needed> {
         let (half, least, is_rough) = match self.bounds {
-            Bounds::Known { low, high } => (Some((high - low) / 2.0), 0.0, false),
+            Bounds::Known { .. } => (self.reach(), 0.0, false),
             Bounds::TooShort { times, .. } => {
                 let below = self.value - self.at_least;
                 (Some(below).filter(|below| below.is_finite()), times, true)

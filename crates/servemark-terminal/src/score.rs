@@ -37,6 +37,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     }
     serve::say_verdict(&scores);
     serve::say_objectives(&scores);
+    serve::say_known(&scores);
     if !args.json {
         serve::say_planning(&scores);
     }

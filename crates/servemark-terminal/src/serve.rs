@@ -137,6 +137,7 @@ pub(crate) fn keep(
     let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);
+    say_known(scores);
     say_planning(scores);
     if let Some(error) = &run.run_log_error {
         unwritten.say();
@@ -171,6 +172,14 @@ pub(crate) fn say_objectives(scores: &Scores<'_>) {
         let is_held = judgement.standing == Standing::Holds;
         let mark = if is_held { "" } else { "error: --slo: " };
         screen::complain(&format!("{mark}{judgement}"));
+    }
+}
+
+/// A line for each figure that was to end the run.
+pub(crate) fn say_known(scores: &Scores<'_>) {
+    for known in scores.known_enough() {
+        let mark = if known.is_known { "" } else { "error: --until: " };
+        screen::complain(&format!("{mark}{known}"));
     }
 }
 

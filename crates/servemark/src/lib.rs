@@ -125,6 +125,7 @@ mod signals;
 mod slices;
 mod stage;
 mod sweep;
+mod until;
 mod vllm_files;
 
 pub use aisbench_files::AisbenchSaved;

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, MetricPolicy, Metrics, Planning, PlateauSpec, RunVerdict, ServerCounts,
-    Standing, Verdict,
+    Audit, Judgement, KnownEnough, MetricPolicy, Metrics, Planning, PlateauSpec, RunVerdict,
+    ServerCounts, Standing, Verdict,
 };
-use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
+use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
     EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
     ScoreJson, SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
@@ -96,7 +96,8 @@ impl<'a> Scores<'a> {
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let metrics = self.metrics(Layout::Native);
         let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
-        let document = ScoreJson { slo: &slo, verdicts: &verdicts };
+        let until = self.known_enough();
+        let document = ScoreJson { slo: &slo, until: &until, verdicts: &verdicts };
         self.write(Layout::Native, &document, out)
     }
 
@@ -153,10 +154,19 @@ impl<'a> Scores<'a> {
         if is_asked { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
     }
 
-    /// What an objective that does not hold makes of the exit code: one that is missed weighs more than
-    /// one that is undecided.
+    /// What the run shows of the figures that were to end it, by our own definitions.
+    pub fn known_enough(&self) -> Vec<KnownEnough> {
+        let of =
+            |until: &UntilSpec| KnownEnough::of_log(self.log, &until.targets, until.confidence);
+        self.scoring.until.as_ref().map_or_else(Vec::new, of)
+    }
+
+    /// What an objective that does not hold makes of the exit code, or a figure that was to be known and
+    /// is not: an objective that is missed weighs more than what is undecided.
     fn gate_code(&self) -> ExitCode {
+        let is_open = || self.known_enough().iter().any(|known| !known.is_known);
         match self.judgements().iter().map(|judgement| judgement.standing).max() {
+            None | Some(Standing::Holds) if is_open() => ExitCode::Undecided,
             None | Some(Standing::Holds) => ExitCode::Ok,
             Some(Standing::Undecided) => ExitCode::Undecided,
             Some(Standing::Fails) => ExitCode::GateFailed,

@@ -12,6 +12,7 @@ mod hostile_text;
 mod one_batch;
 mod rerun;
 mod sweeps;
+mod until;
 mod vllm_runs;
 
 use std::fs;

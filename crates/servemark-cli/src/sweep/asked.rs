@@ -14,6 +14,7 @@ use crate::argparse::split_value;
 use crate::error::CliError;
 use crate::python;
 use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
+use crate::until::{UNTIL, UntilArgs};
 
 /// What our flags ask for.
 #[derive(Debug, Default)]
@@ -26,6 +27,7 @@ pub(super) struct Asked {
     pub(super) files: Vec<(PathBuf, GridFormat)>,
     pub(super) last: Option<&'static str>,
     pub(super) slo: SloArgs,
+    pub(super) until: UntilArgs,
 }
 
 impl Asked {
@@ -63,6 +65,7 @@ impl Asked {
         let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
         match flag {
             slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
+            UNTIL => return self.until.take(values),
             SWEEP => {
                 for side in values.all()? {
                     self.sides.push(Side::parse(&side).map_err(refuse)?);
@@ -118,7 +121,7 @@ impl Asked {
 /// Which of our flags an argument is, and what follows its equals sign.
 fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
     let (name, value) = split_value(arg);
-    let flags = FLAGS.iter().chain(&SLO_FLAGS);
+    let flags = FLAGS.iter().chain(&SLO_FLAGS).chain([&UNTIL]);
     Some((flags.copied().find(|flag| *flag == name)?, value))
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::{Asked, NOT_BOTH, identity};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, embedding, slo};
+use crate::{Invocation, embedding, slo, until};
 
 /// A benchmark of embeddings or rankings, whose grid has flags of its own: one run, a grid of them, or a
 /// search for the largest load.
@@ -20,12 +20,15 @@ pub fn embedding_bench(
     let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
     let gate = asked.slo.gate().map_err(refuse)?;
     if asked.slo.is_search() {
+        asked.until.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args).map_err(refuse)?;
     }
     let mut sweep = embedding::parse(program, args, environment)?;
     for point in &mut sweep.points {
         point.plan.scoring.slo.clone_from(&gate);
+        point.plan.scoring.until = asked.until.spec();
         slo::check(&point.plan).map_err(refuse)?;
+        until::check(&point.plan).map_err(refuse)?;
     }
     if !asked.slo.is_search() {
         let idle = |flag| CliError::NoEffect { flag, when: "without --slo-search" };
@@ -48,4 +51,7 @@ max-concurrency (or any number of the plan) the largest load that keeps them is 
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. Run logs of a search are \
 kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
---sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.";
+--sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.
+
+Known figures: --until e2el:mean+-2%,requests_per_s+-1% ends a run when all of them are known with 95 % \
+confidence; the number of requests stays its limit, and the exit code is 6 if it ends there before.";

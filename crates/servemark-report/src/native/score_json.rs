@@ -4,7 +4,7 @@ use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Audit, Estimated, Estimates, Judgement, Metrics, Planning, RunVerdict, Standing,
+    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, Planning, RunVerdict, Standing,
 };
 
 use crate::{Report, ReportFormat};
@@ -14,6 +14,8 @@ use crate::{Report, ReportFormat};
 pub struct ScoreJson<'a> {
     /// What the run shows of its objectives.
     pub slo: &'a [Judgement],
+    /// What the run shows of the figures that were to end it.
+    pub until: &'a [KnownEnough],
     /// Verdicts on the run.
     pub verdicts: &'a [RunVerdict],
 }
@@ -36,6 +38,7 @@ impl ReportFormat for ScoreJson<'_> {
             },
             verdicts: self.verdicts,
             planning: Planning::of(metrics),
+            until: self.until,
             slo: self.slo.iter().map(Judged::of).collect(),
             audit: report.audit,
             score: metrics,
@@ -51,6 +54,7 @@ struct Document<'a> {
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
     planning: Vec<Planning>,
+    until: &'a [KnownEnough],
     slo: Vec<Judged>,
     audit: &'a Audit,
     score: &'a Metrics,
