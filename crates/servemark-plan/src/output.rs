@@ -7,7 +7,7 @@ use servemark_core::{IfTaken, JsonObject};
 use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
 
-use crate::{SloSpec, UntilSpec};
+use crate::{RunProfile, SloSpec, UntilSpec};
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -23,6 +23,10 @@ pub struct ScoringSpec {
     /// are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilSpec>,
+    /// The published rules by which the run is to be valid; the program says with its exit code that it
+    /// is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<RunProfile>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
@@ -64,6 +68,7 @@ impl Default for ScoringSpec {
             slos: Vec::new(),
             slo: None,
             until: None,
+            profile: None,
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
             aisbench: AisbenchOptions::default(),

@@ -33,7 +33,7 @@ pub use estimate::{Bounds, Estimate, Reason};
 pub use looks::Looks;
 pub use mean::rate;
 pub use needed::Needed;
-pub use ranks::{fewest_draws, rank_bounds};
+pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
 pub use sample::Sample;
 pub use share::{share, share_bounds};
 pub use student::{independent_mean, rises};

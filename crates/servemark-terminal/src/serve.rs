@@ -175,8 +175,12 @@ pub(crate) fn say_objectives(scores: &Scores<'_>) {
     }
 }
 
-/// A line for each figure that was to end the run.
+/// A line for each figure that was to end the run, and whether the run is valid by the rules of its
+/// profile.
 pub(crate) fn say_known(scores: &Scores<'_>) {
+    if let Some(result) = scores.mlperf() {
+        screen::complain_lines(&result.to_string());
+    }
     for known in scores.known_enough() {
         let mark = if known.is_known { "" } else { "error: --until: " };
         screen::complain(&format!("{mark}{known}"));

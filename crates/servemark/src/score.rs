@@ -7,10 +7,10 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, KnownEnough, MetricPolicy, Metrics, Planning, PlateauSpec, RunVerdict,
-    ServerCounts, Standing, Verdict,
+    Audit, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, Planning, PlateauSpec,
+    RunVerdict, ServerCounts, Standing, Verdict,
 };
-use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec, UntilSpec};
+use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
     EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
     ScoreJson, SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
@@ -97,7 +97,9 @@ impl<'a> Scores<'a> {
         let metrics = self.metrics(Layout::Native);
         let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
         let until = self.known_enough();
-        let document = ScoreJson { slo: &slo, until: &until, verdicts: &verdicts };
+        let mlperf = self.mlperf();
+        let document =
+            ScoreJson { slo: &slo, until: &until, verdicts: &verdicts, mlperf: mlperf.as_ref() };
         self.write(Layout::Native, &document, out)
     }
 
@@ -161,6 +163,13 @@ impl<'a> Scores<'a> {
         self.scoring.until.as_ref().map_or_else(Vec::new, of)
     }
 
+    /// What `LoadGen` of `MLPerf` would say of the run, if it is to be valid by its rules.
+    pub fn mlperf(&self) -> Option<MlperfResult> {
+        let is_asked = self.scoring.profile == Some(RunProfile::Mlperf);
+        let objectives = self.scoring.slo.as_ref().map_or(&[][..], |slo| &slo.objectives);
+        is_asked.then(|| MlperfResult::of(self.log, objectives))
+    }
+
     /// What an objective that does not hold makes of the exit code, or a figure that was to be known and
     /// is not: an objective that is missed weighs more than what is undecided.
     fn gate_code(&self) -> ExitCode {
@@ -175,7 +184,11 @@ impl<'a> Scores<'a> {
 
     /// What the gates on a run that is over make of the exit code.
     pub fn gates(&self) -> ExitCode {
-        if self.broken_gate().is_some() { ExitCode::GateFailed } else { self.gate_code() }
+        let is_invalid = self.mlperf().is_some_and(|result| !result.is_valid);
+        if self.broken_gate().is_some() || is_invalid {
+            return ExitCode::GateFailed;
+        }
+        self.gate_code()
     }
 
     /// What the exit code says of the run.

@@ -55,3 +55,20 @@ fn a_run_that_ends_before_its_figure_is_known_is_undecided() {
     assert_eq!((measured.len(), &footer["early_stop"]), (60, &Value::Null));
     assert_eq!(servemark(&folder, &["score", "run.jsonl"]).status.code(), Some(6));
 }
+
+#[test]
+fn a_run_is_valid_or_invalid_by_the_rules_of_mlperf() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let rules = ["score", "run.jsonl", "--slo", "mlperf:llama2-70b", "--profile", "mlperf"];
+    let score = servemark(&folder, &rules);
+    let news = text(&score.stderr);
+    assert_eq!(score.status.code(), Some(3), "{news}");
+    assert!(news.contains("MLPerf, Server scenario: INVALID\n"), "{news}");
+    assert!(news.contains("  min duration: NO, "), "{news}");
+    assert!(news.contains("0 of 10 over it, 449 more within it needed"), "{news}");
+    let json = servemark(&folder, &[&rules[..], &["--json"]].concat());
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(document["mlperf"]["is_valid"], false);
+    assert_eq!(document["mlperf"]["limits"].as_array().unwrap().len(), 2);
+}

@@ -5,16 +5,16 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servemark_plan::{Isolation, crossed};
+use servemark_plan::{Isolation, RunProfile, crossed};
 use servemark_report::GridFormat;
 
 use super::Values;
 use super::side::{Settings, Side};
 use crate::argparse::split_value;
 use crate::error::CliError;
-use crate::python;
 use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
 use crate::until::{UNTIL, UntilArgs};
+use crate::{profile, python};
 
 /// What our flags ask for.
 #[derive(Debug, Default)]
@@ -28,6 +28,7 @@ pub(super) struct Asked {
     pub(super) last: Option<&'static str>,
     pub(super) slo: SloArgs,
     pub(super) until: UntilArgs,
+    pub(super) profile: Option<RunProfile>,
 }
 
 impl Asked {
@@ -48,6 +49,11 @@ impl Asked {
         let (mut rest, mut asked) = (Vec::new(), Self::default());
         let mut args = args.into_iter().peekable();
         while let Some(arg) = args.next() {
+            if let Some((named, arguments)) = profile::named(&arg, args.peek()) {
+                asked.profile = Some(named);
+                args.next_if(|_| arguments == 2);
+                continue;
+            }
             match arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag)) {
                 Some((flag, attached)) => {
                     let values =

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::{Asked, NOT_BOTH, identity};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, embedding, slo, until};
+use crate::{Invocation, embedding, slo};
 
 /// A benchmark of embeddings or rankings, whose grid has flags of its own: one run, a grid of them, or a
 /// search for the largest load.
@@ -18,17 +18,18 @@ pub fn embedding_bench(
     let args: Vec<OsString> = args.into_iter().collect();
     let identity = identity(program, &args);
     let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
+    if asked.profile.is_some() {
+        let when = "on embeddings and rankings, of which MLPerf has no Server scenario";
+        return Err(refuse(CliError::NoEffect { flag: "--profile mlperf", when }));
+    }
     let gate = asked.slo.gate().map_err(refuse)?;
     if asked.slo.is_search() {
-        asked.until.refuse_in_a_search().map_err(refuse)?;
+        asked.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args).map_err(refuse)?;
     }
     let mut sweep = embedding::parse(program, args, environment)?;
     for point in &mut sweep.points {
-        point.plan.scoring.slo.clone_from(&gate);
-        point.plan.scoring.until = asked.until.spec();
-        slo::check(&point.plan).map_err(refuse)?;
-        until::check(&point.plan).map_err(refuse)?;
+        asked.complete(&mut point.plan, gate.as_ref()).map_err(refuse)?;
     }
     if !asked.slo.is_search() {
         let idle = |flag| CliError::NoEffect { flag, when: "without --slo-search" };

@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, Planning, RunVerdict, Standing,
+    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, Planning,
+    RunVerdict, Standing,
 };
 
 use crate::{Report, ReportFormat};
@@ -14,6 +15,8 @@ use crate::{Report, ReportFormat};
 pub struct ScoreJson<'a> {
     /// What the run shows of its objectives.
     pub slo: &'a [Judgement],
+    /// Whether the run is valid by the rules of `MLPerf`, if it is to be.
+    pub mlperf: Option<&'a MlperfResult>,
     /// What the run shows of the figures that were to end it.
     pub until: &'a [KnownEnough],
     /// Verdicts on the run.
@@ -39,6 +42,7 @@ impl ReportFormat for ScoreJson<'_> {
             verdicts: self.verdicts,
             planning: Planning::of(metrics),
             until: self.until,
+            mlperf: self.mlperf,
             slo: self.slo.iter().map(Judged::of).collect(),
             audit: report.audit,
             score: metrics,
@@ -55,6 +59,8 @@ struct Document<'a> {
     verdicts: &'a [RunVerdict],
     planning: Vec<Planning>,
     until: &'a [KnownEnough],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlperf: Option<&'a MlperfResult>,
     slo: Vec<Judged>,
     audit: &'a Audit,
     score: &'a Metrics,
