@@ -32,7 +32,7 @@ pub enum Invocation {
     /// A serving benchmark.
     Bench(Box<Parsed>),
     /// What changed from one result to another.
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// The prompts of a serving benchmark, drawn and not sent.
     DryRun(Box<Parsed>),
     /// Runs or a search of evalscope's.
@@ -92,7 +92,8 @@ pub fn parse(
         #[cfg(not(feature = "engine"))]
         "bench-offline" => Err(refuse_unbuilt("bench-offline")),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
-        "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
+        "compare" => compare::parse("servemark compare", args)
+            .map(|args| Invocation::Compare(Box::new(args))),
         "evalscope" => evalscope::command(args, environment),
         "rerun" => {
             let rerun = rerun::parse("servemark rerun", args, environment)?;

@@ -27,6 +27,14 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// A tolerance is malformed.
+    #[error(
+        "expected PERCENT% or FIGURE=PERCENT% such as \"3%\" or \"ttft:p99=3%\", got {given:?}"
+    )]
+    Tolerance {
+        /// What was given.
+        given: String,
+    },
     /// No number of a run has this name.
     #[error(
         "expected a metric such as ttft:p99, tpot:mean, itl:median, e2el:p90, \

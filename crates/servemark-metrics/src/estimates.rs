@@ -132,26 +132,61 @@ pub struct RateEstimates {
 }
 
 impl RateEstimates {
-    /// The rates between the first answer's end and the last request's start: before it the load was
-    /// not yet there, after it no more came. Nothing where too few answers ended in that time.
+    /// The rates of a run, at the policy's confidence; nothing where too few answers ended.
     pub(crate) fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence?;
-        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
-        let mut ends: Vec<(f64, f64)> = (scores.iter().filter(|score| score.success))
-            .map(|score| (score.end_s(), score.output_token_count() as f64))
-            .filter(|(end, _)| *end <= last_start)
-            .collect();
-        ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let times: Vec<f64> = ends.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-        let tokens: Vec<f64> = ends.iter().skip(1).map(|(_, tokens)| *tokens).collect();
-        if times.iter().sum::<f64>() <= 0.0 {
-            return None;
-        }
-        let told = |amounts: &[f64]| Estimated::of(rate(amounts, &times, confidence), confidence);
+        let completions = Completions::of(scores)?;
+        let told = |estimate: Estimate| Estimated::of(estimate, confidence);
         Some(Self {
-            requests_per_s: told(&vec![1.0; times.len()]),
-            output_tokens_per_s: told(&tokens),
+            requests_per_s: told(completions.requests_per_s(confidence)),
+            output_tokens_per_s: told(completions.output_tokens_per_s(confidence)),
         })
+    }
+}
+
+/// What ended between the first answer's end and the last request's start: before it the load was not
+/// yet there, after it no more came.
+#[derive(Clone, Debug)]
+pub(crate) struct Completions {
+    /// From each end to the next, in seconds.
+    times: Vec<f64>,
+    prompt_tokens: Vec<f64>,
+    output_tokens: Vec<f64>,
+}
+
+impl Completions {
+    /// Those of a run; nothing where too few answers ended in that time.
+    pub(crate) fn of(scores: &[RequestScore<'_>]) -> Option<Self> {
+        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
+        let mut ended: Vec<&RequestScore<'_>> =
+            scores.iter().filter(|score| score.success && score.end_s() <= last_start).collect();
+        ended.sort_by(|one, other| one.end_s().total_cmp(&other.end_s()));
+        let times: Vec<f64> =
+            ended.windows(2).map(|pair| pair[1].end_s() - pair[0].end_s()).collect();
+        let later = || ended.iter().skip(1);
+        (times.iter().sum::<f64>() > 0.0).then(|| Self {
+            prompt_tokens: later().map(|score| f64::from(score.prompt_tokens)).collect(),
+            output_tokens: later().map(|score| score.output_token_count() as f64).collect(),
+            times,
+        })
+    }
+
+    pub(crate) fn requests_per_s(&self, confidence: f64) -> Estimate {
+        rate(&vec![1.0; self.times.len()], &self.times, confidence)
+    }
+
+    pub(crate) fn input_tokens_per_s(&self, confidence: f64) -> Estimate {
+        rate(&self.prompt_tokens, &self.times, confidence)
+    }
+
+    pub(crate) fn output_tokens_per_s(&self, confidence: f64) -> Estimate {
+        rate(&self.output_tokens, &self.times, confidence)
+    }
+
+    pub(crate) fn total_tokens_per_s(&self, confidence: f64) -> Estimate {
+        let both = self.prompt_tokens.iter().zip(&self.output_tokens);
+        let tokens: Vec<f64> = both.map(|(prompt, output)| prompt + output).collect();
+        rate(&tokens, &self.times, confidence)
     }
 }
 

@@ -63,8 +63,8 @@ pub use audit::{
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
-    Worth,
+    Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
+    Doubt, Tolerance, ToleranceJudgement, Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
@@ -90,7 +90,7 @@ pub use policy::{
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
     TokenSource, TpotRule,
 };
-pub use precision::{KnownEnough, Precision, PrecisionWatch, Tolerance};
+pub use precision::{HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;

@@ -31,20 +31,20 @@ pub struct Precision {
     /// The figure.
     pub of: Estimand,
     /// How far its interval may reach on either side.
-    pub within: Tolerance,
+    pub within: HalfWidth,
 }
 
 /// How far an interval may reach on either side of the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Tolerance {
+pub enum HalfWidth {
     /// A number of milliseconds.
     Milliseconds(f64),
     /// A share of the value.
     Share(f64),
 }
 
-impl Tolerance {
+impl HalfWidth {
     /// How far an interval around `value` may reach.
     pub fn at(self, value: f64) -> f64 {
         match self {

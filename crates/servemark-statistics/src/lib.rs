@@ -17,6 +17,7 @@
 //! assert_eq!(mean.effective.round(), 500.0);
 //! ```
 
+mod change;
 mod clustering;
 mod dependence;
 mod estimate;
@@ -29,6 +30,10 @@ mod sample;
 mod share;
 mod student;
 
+pub use change::{
+    Known, SumAndCount, chance_of_shares, change_of_groups, change_of_paired_means,
+    change_of_pairs, change_of_two,
+};
 pub use estimate::{Bounds, Estimate, Reason};
 pub use looks::Looks;
 pub use mean::rate;

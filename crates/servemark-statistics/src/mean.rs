@@ -89,7 +89,8 @@ impl Spread {
             None => self.interval(alpha),
         };
         let (at_least, effective) = (self.at_least(alpha), self.effective_values);
-        Estimate { value: self.mean, bounds, at_least, samples, effective }
+        let error = Some(self.error());
+        Estimate { value: self.mean, bounds, at_least, error, samples, effective }
     }
 
     /// How many times longer the sample should be, and why; nothing where it is long enough.

@@ -38,19 +38,9 @@ impl Estimate {
         if !is_usable {
             return None;
         }
-        let samples = match half {
-            Some(half) if times > 1.0 => {
-                samples(half / self.quantile(confidence)? / half_width, confidence)
-            }
-            Some(_) => Some(1),
-            None => None,
-        };
+        let by_samples = || samples(self.error? / half_width, confidence);
+        let samples = if times > 1.0 { by_samples() } else { Some(1) };
         Some(Needed { times, samples, is_rough })
-    }
-
-    /// The number of standard errors in a half width.
-    fn quantile(&self, confidence: f64) -> Option<f64> {
-        quantile(1.0 - (1.0 - confidence) / 2.0, (self.effective - 1.0).max(1.0))
     }
 }
 
@@ -82,7 +72,8 @@ mod tests {
 
     fn known(value: f64, half: f64, effective: f64) -> Estimate {
         let bounds = Bounds::Known { low: value - half, high: value + half };
-        Estimate { value, bounds, at_least: value - half, samples: 500, effective }
+        let error = Some(half / 1.96);
+        Estimate { value, bounds, at_least: value - half, error, samples: 500, effective }
     }
 
     #[test]
@@ -101,7 +92,7 @@ mod tests {
         let short = Estimate { bounds, ..known(100.0, 4.0, 12.0) };
         let needed = short.needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.is_rough), (9.0, true));
-        let blind = Estimate { at_least: f64::NEG_INFINITY, ..short };
+        let blind = Estimate { at_least: f64::NEG_INFINITY, error: None, ..short };
         let needed = blind.needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.samples), (9.0, None));
     }

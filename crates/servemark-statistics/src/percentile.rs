@@ -3,6 +3,7 @@
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, integrated_length};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
+use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample};
 
 /// A percentile of a sample and where that of the process lies, by ranks of the effective number of
@@ -29,7 +30,10 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
         }
     };
     let at_least = found.0.unwrap_or(f64::NEG_INFINITY);
-    Estimate { value, bounds, at_least, samples, effective: draws }
+    let error = bounds
+        .known()
+        .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
+    Estimate { value, bounds, at_least, error, samples, effective: draws }
 }
 
 /// The dependence of what decides a percentile, and the number of independent values that the sample

@@ -124,7 +124,7 @@ fn all_of(sample: &Sample) -> Estimate {
 fn exactly(value: f64, sample: &Sample) -> Estimate {
     let samples = sample.values().len();
     let bounds = Bounds::Known { low: value, high: value };
-    Estimate { value, bounds, at_least: value, samples, effective: samples as f64 }
+    Estimate { value, bounds, at_least: value, error: None, samples, effective: samples as f64 }
 }
 
 /// Holds if the worst bound meets the limit; fails if even the best bound does not.

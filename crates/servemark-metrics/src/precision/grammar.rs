@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Precision, Tolerance};
+use super::{HalfWidth, Precision};
 use crate::{Estimand, MetricsError};
 
 impl Precision {
@@ -21,32 +21,32 @@ impl FromStr for Precision {
         let parts = text.split_once("+-").or_else(|| text.split_once('±'));
         let (figure, within) = parts.ok_or_else(malformed)?;
         let of: Estimand = figure.trim().parse()?;
-        let within = tolerance(within.trim()).ok_or_else(malformed)?;
+        let within = half_width(within.trim()).ok_or_else(malformed)?;
         let is_latency = matches!(of, Estimand::Latency(..));
         match within {
-            Tolerance::Milliseconds(_) if !is_latency => Err(malformed()),
+            HalfWidth::Milliseconds(_) if !is_latency => Err(malformed()),
             _ => Ok(Self { of, within }),
         }
     }
 }
 
 /// `2%`, `5ms`, `500us`, `1s`
-fn tolerance(text: &str) -> Option<Tolerance> {
+fn half_width(text: &str) -> Option<HalfWidth> {
     let number = |text: &str| {
         let number = text.trim().parse::<f64>().ok()?;
         (number.is_finite() && number > 0.0).then_some(number)
     };
     if let Some(percent) = text.strip_suffix('%') {
-        return number(percent).map(|percent| Tolerance::Share(percent / 100.0));
+        return number(percent).map(|percent| HalfWidth::Share(percent / 100.0));
     }
     const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
     let (digits, factor) =
         UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    number(digits).map(|number| Tolerance::Milliseconds(number * factor))
+    number(digits).map(|number| HalfWidth::Milliseconds(number * factor))
 }
 
 /// `2%`, `5ms`
-impl fmt::Display for Tolerance {
+impl fmt::Display for HalfWidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Rounded so that 0.07, which no binary fraction is, reads 7%.
