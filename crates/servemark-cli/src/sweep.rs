@@ -86,7 +86,7 @@ pub fn bench(
 
 /// By what a command line is known again: a hash, because headers in it may be secret. A hasher
 /// that is made so has the same keys in every run.
-fn identity(program: &str, args: &[OsString]) -> String {
+pub(crate) fn identity(program: &str, args: &[OsString]) -> String {
     let mut hasher = DefaultHasher::new();
     (program, args).hash(&mut hasher);
     format!("{:016x}", hasher.finish())

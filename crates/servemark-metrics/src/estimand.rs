@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::estimates::RateEstimates;
-use crate::{Estimated, Latencies, Latency, Metrics, MetricsError, Statistic};
+use crate::{Estimated, Figure, Latencies, Latency, Metrics, MetricsError, Quantity, Statistic};
 
 /// A figure of a run that has an interval. It reads `ttft:mean`, `itl:p99`, `requests_per_s` or
 /// `output_tokens_per_s`; a median is the percentile 50.
@@ -43,15 +43,22 @@ impl Estimand {
         }
     }
 
+    /// The figure of a run that it estimates.
+    pub fn figure(self) -> Figure {
+        Figure::new(match self {
+            // A median has one name among the figures.
+            Self::Latency(latency, Statistic::Percentile(50.0)) => {
+                Quantity::Latency(latency, Statistic::Median)
+            }
+            Self::Latency(latency, statistic) => Quantity::Latency(latency, statistic),
+            Self::OutputTokens => Quantity::OutputTokens,
+            Self::Requests => Quantity::Requests,
+        })
+    }
+
     /// Its path in the document of `servemark score --json`: `ttft_ms.mean`.
     pub fn key(self) -> String {
-        match self {
-            Self::Latency(latency, statistic) => {
-                format!("{}_ms.{}", latency.name(), statistic.name())
-            }
-            Self::OutputTokens => "output_tokens_per_s".to_owned(),
-            Self::Requests => "requests_per_s".to_owned(),
-        }
+        self.figure().path()
     }
 
     /// The unit of its values.

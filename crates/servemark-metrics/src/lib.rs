@@ -43,6 +43,7 @@ mod server_work;
 mod sessions;
 mod several;
 mod speculation;
+mod spread;
 mod stage;
 pub mod statistics;
 mod steady_state;
@@ -90,7 +91,7 @@ pub use policy::{
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
     TokenSource, TpotRule,
 };
-pub use precision::{HalfWidth, KnownEnough, Precision, PrecisionWatch};
+pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
@@ -99,6 +100,7 @@ pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
+pub use spread::RunSpread;
 pub use stage::{
     NoStage, StableCounting, StableRule, StableStage, Stage, StageQuantity, StageRates, StageSpec,
     StageStatistic,

@@ -9,6 +9,7 @@
 //! would have too few long answers in it, because those are still on their way. Rates are of all that
 //! ended.
 
+mod change;
 mod grammar;
 mod watch;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::RunLog;
 use servemark_statistics::Looks;
 
+pub use self::change::ChangeKnown;
 pub use self::watch::PrecisionWatch;
 use crate::estimates::RateEstimates;
 use crate::{Estimand, Estimated, Latencies, MetricPolicy, RequestScore};

@@ -5,6 +5,7 @@
 //! command line; a plan may as well come from a file. The plan travels in the run log's header
 //! without any secret, so that a result can be run again.
 
+mod ab;
 mod error;
 mod one_batch;
 mod output;
@@ -16,6 +17,7 @@ mod slo;
 mod sweep;
 mod until;
 
+pub use ab::AbSpec;
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
+use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
 #[cfg(feature = "engine")]
@@ -153,6 +154,14 @@ impl BenchPlan {
     /// Never: a plan is plain data.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("a plan is plain data")
+    }
+
+    /// Lets the server at another address be asked, by the warm-up as well. Says whether the plan asks a
+    /// server at an address; one that does not stays as it is.
+    pub fn move_to(&mut self, url: &BaseUrl) -> bool {
+        let ServerSpec::At(target) = &mut self.server else { return false };
+        target.base_url = url.clone();
+        self.warm_up.as_mut().is_none_or(|warm_up| warm_up.move_to(url))
     }
 
     /// Whether vLLM's client is spoken for.

@@ -35,7 +35,7 @@ pub use change::{
     change_of_pairs, change_of_two,
 };
 pub use estimate::{Bounds, Estimate, Reason};
-pub use looks::Looks;
+pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;
 pub use needed::Needed;
 pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};

@@ -7,6 +7,8 @@
 //! by a factor are few (Darling and Robbins 1967; Howard, Ramdas, McAuliffe and Sekhon 2021 call such
 //! a family a confidence sequence by stitching).
 
+use statrs::distribution::{ContinuousCDF, Normal};
+
 /// When a growing sample is looked at.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Looks {
@@ -52,6 +54,21 @@ impl Looks {
     }
 }
 
+/// Confidence of the intervals of one of several looks, so that those of all looks together have
+/// `confidence`: the chance of an error is spent as O'Brien and Fleming's bounds do (Lan and DeMets
+/// 1983), little of it at first, when few values show little, and most at the end. `look` is its one-based
+/// number of `looks`.
+pub fn confidence_of_look(look: usize, looks: usize, confidence: f64) -> f64 {
+    let error = 1.0 - confidence;
+    let normal = Normal::standard();
+    let limit = normal.inverse_cdf(1.0 - error / 2.0);
+    let spent = |looks_done: usize| {
+        let share: f64 = (looks_done as f64 / looks as f64).min(1.0);
+        if share > 0.0 { 2.0 * normal.sf(limit / share.sqrt()) } else { 0.0 }
+    };
+    1.0 - (spent(look) - spent(look.saturating_sub(1)))
+}
+
 #[cfg(test)]
 mod tests {
     use servemark_rng::NumpyRandom;
@@ -74,6 +91,14 @@ mod tests {
         let error = 1.0 - looks.confidence(0.95);
         assert!((error * looks.count() as f64 - 0.05).abs() < 1e-12);
         assert_eq!(looks.count(), 5);
+    }
+
+    #[test]
+    fn most_of_the_error_is_spent_at_the_end() {
+        let errors: Vec<f64> =
+            (1..=5).map(|look| 1.0 - confidence_of_look(look, 5, 0.95)).collect();
+        assert!((errors.iter().sum::<f64>() - 0.05).abs() < 1e-9);
+        assert!(errors.is_sorted() && errors[0] < 1e-4 && errors[4] > 0.02, "{errors:?}");
     }
 
     /// A share of runs that stop at the first look whose interval is narrow enough, and whose interval

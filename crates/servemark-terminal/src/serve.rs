@@ -33,11 +33,13 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
 
 fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
     match invocation {
+        Invocation::Ab(runs) => crate::ab::ab(&runs),
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
