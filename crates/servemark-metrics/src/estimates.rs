@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use servemark_statistics::{Bounds, Estimate, Reason, Sample, rate};
+use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, rate};
 
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
@@ -32,6 +32,8 @@ pub struct Estimated {
     /// Why the run cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    #[serde(skip)]
+    estimate: Estimate,
 }
 
 impl Estimated {
@@ -51,7 +53,19 @@ impl Estimated {
             too_short: known.is_none(),
             times_longer,
             reason,
+            estimate,
         }
+    }
+
+    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    pub fn reach(&self) -> Option<f64> {
+        self.estimate.reach()
+    }
+
+    /// What it takes until the interval reaches no farther than this from the value, in the unit of the value; nothing
+    /// where no number of values would do.
+    pub fn needed(&self, half_width: f64) -> Option<Needed> {
+        self.estimate.needed(half_width, self.confidence)
     }
 
     /// Half the width of the interval, where there is one.

@@ -76,6 +76,12 @@ impl Bounds {
 }
 
 impl Estimate {
+    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    pub fn reach(&self) -> Option<f64> {
+        let (low, high) = self.bounds.known()?;
+        Some((self.value - low).max(high - self.value))
+    }
+
     /// The estimate in another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {

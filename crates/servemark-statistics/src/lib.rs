@@ -21,7 +21,9 @@ mod change;
 mod clustering;
 mod dependence;
 mod estimate;
+mod looks;
 mod mean;
+mod needed;
 mod percentile;
 mod ranks;
 mod sample;
@@ -34,8 +36,10 @@ pub use change::{
     change_of_pairs, change_of_two,
 };
 pub use estimate::{Bounds, Estimate, Reason};
+pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;
-pub use ranks::{fewest_draws, rank_bounds};
+pub use needed::Needed;
+pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
 pub use sample::Sample;
 pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};

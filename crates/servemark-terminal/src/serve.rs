@@ -33,11 +33,13 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
 
 fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
     match invocation {
+        Invocation::Ab(runs) => crate::ab::ab(&runs),
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
@@ -137,6 +139,8 @@ pub(crate) fn keep(
     let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);
+    say_known(scores);
+    say_planning(scores);
     if let Some(error) = &run.run_log_error {
         unwritten.say();
         let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
@@ -189,6 +193,25 @@ pub(crate) fn say_objectives(scores: &Scores<'_>) {
     }
 }
 
+/// A line for each figure that was to end the run, and whether the run is valid by the rules of its
+/// profile.
+pub(crate) fn say_known(scores: &Scores<'_>) {
+    if let Some(result) = scores.mlperf() {
+        screen::complain_lines(&result.to_string());
+    }
+    for known in scores.known_enough() {
+        let mark = if known.is_known { "" } else { "error: --until: " };
+        screen::complain(&format!("{mark}{known}"));
+    }
+}
+
+/// A line for each headline figure: how many requests or runs it takes to know it to 2 %.
+pub(crate) fn say_planning(scores: &Scores<'_>) {
+    for planning in scores.planning() {
+        screen::complain(&planning.to_string());
+    }
+}
+
 /// The tables come first: whatever fails after them, the numbers were shown.
 pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
@@ -236,7 +259,10 @@ mod tests {
     #[test]
     fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
         let told = said(vec![Layout::Vllm]).unwrap();
-        assert!(told.starts_with("1 requests were sent once more on a new connection: 1 "), "{told}");
+        assert!(
+            told.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{told}"
+        );
         assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
     }
 }

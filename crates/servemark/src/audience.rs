@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_client::ClientError;
-use servemark_core::{EngineFacts, Phase, Progress, RequestError, RequestRecord};
+use servemark_core::{EarlyStop, EngineFacts, Phase, Progress, RequestError, RequestRecord};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -173,6 +173,11 @@ pub enum News<'a> {
     },
     /// The measurement is over.
     Measured,
+    /// Every figure that was to be known is known, so nothing more was sent.
+    KnownEnough {
+        /// The look that showed it.
+        stop: EarlyStop,
+    },
     /// The user asked the run to stop.
     Stopping {
         /// How far.

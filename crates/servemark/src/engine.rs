@@ -43,7 +43,7 @@ async fn run(
     check_lengths(engine.facts(), before.chain([&drawn.load]))?;
     let header = header(clock_started, plan, spec, &engine, &drawn).await;
     let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(&plan.output, header, live, room)?;
+    let journal = Journal::open(&plan.output, header, live, room, None)?;
     let stage = Stage { plan, context, engine: &engine, drawn: &drawn };
     let measured = stage.perform(&journal, clock).await?;
     let closing = journal.close();
