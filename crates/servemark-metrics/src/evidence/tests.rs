@@ -128,6 +128,9 @@ fn a_request_that_failed_is_later_than_any_limit() {
     stands("e2el:p99<2s", &values, Standing::Fails);
     stands("e2el:max<2s", &values, Standing::Fails);
     stands("e2el:median<2s", &values, Standing::Holds);
+    let judgement = Judgement::of("e2el:p99<2s".parse().unwrap(), &column(&values), 0.05);
+    let said = judgement.to_string();
+    assert!(said.ends_with("; 3.3 % of the requests failed, so no p99 exists"), "{said}");
 }
 
 #[test]
