@@ -162,7 +162,7 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
 }
 
 /// Values are alike if their deviation is less than this part of them.
-const ALIKE: f64 = 1e-3;
+const ALIKE: f64 = 1e-4;
 /// Number of times longer a run should be in which all values are alike, which says nothing of how
 /// rare others are.
 const LONGER_IF_CONSTANT: f64 = 10.0;
