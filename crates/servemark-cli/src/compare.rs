@@ -4,27 +4,37 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use servemark_metrics::{Condition, Figure, MetricPolicy, PlateauSpec, Quantity, Statistic};
+use servemark_metrics::{
+    Condition, Figure, MetricPolicy, PlateauSpec, Quantity, Statistic, Tolerance,
+};
 
 use crate::error::UsageError;
 
-/// Compare two results, number by number
+/// Compare results before and after a change, figure by figure
 ///
-/// Each is a run log, or a result file of SGLang's or vLLM's, of which the last line counts. Where
-/// both are run logs, each change comes with whether it is more than chance would make it. Exit
-/// codes: 0; 2, a file is no result; 3, a condition of --fail-if holds, or is not judged because the
-/// client audit of a run says suspect or client-limited.
+/// Each is a run log, a folder of run logs, or a result file of SGLang's or vLLM's, of which the last
+/// line counts. Give several runs a side with --before and --after: their spread tells what differs
+/// between runs of the same server. Each change comes with its 99 % interval. Exit codes: 0; 2, a file
+/// is no result; 3, a condition of --fail-if holds or a --no-worse-than fails; 6, a --no-worse-than is
+/// undecided, or nothing is judged because the client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[non_exhaustive]
 pub struct CompareArgs {
     /// The result to start from
-    #[arg(value_name = "BEFORE")]
-    pub before: PathBuf,
+    #[arg(value_name = "BEFORE", required_unless_present = "before", requires = "second")]
+    pub first: Option<PathBuf>,
     /// The result that is held against it
     #[arg(value_name = "AFTER")]
-    pub after: PathBuf,
+    pub second: Option<PathBuf>,
+    /// The results to start from, or folders of run logs: runs of one load
+    #[arg(long, value_name = "RESULT", num_args = 1.., requires = "after", conflicts_with = "first")]
+    pub before: Vec<PathBuf>,
+    /// The results that are held against them. Where the n-th run of each side sent the same requests
+    /// (servemark rerun), and no other did, the two are compared as a pair
+    #[arg(long, value_name = "RESULT", num_args = 1.., requires = "before")]
+    pub after: Vec<PathBuf>,
     /// Whose definitions run logs are scored by: native, sglang or vllm
     #[arg(long = "as", value_name = "NAME", default_value = "native", value_parser = parse_policy)]
     pub policy: MetricPolicy,
@@ -33,8 +43,13 @@ pub struct CompareArgs {
     /// now. May be given several times
     #[arg(long = "fail-if", value_name = "CONDITION")]
     pub conditions: Vec<Condition>,
+    /// Exit with 3 if a figure is worse by more than this, with 0 if it is not, and with 6 if the
+    /// runs cannot tell: 'ttft:p99=3%', or '3%' for the means of all latencies and the rates of requests
+    /// and output tokens. The whole 95 % interval of the change counts. May be given several times
+    #[arg(long, value_name = "[FIGURE=]PERCENT%")]
+    pub no_worse_than: Vec<Tolerance>,
     /// Let a condition hold only where the change is more than chance would make it, which takes
-    /// two run logs
+    /// run logs, or several results a side
     #[arg(long, requires = "conditions")]
     pub beyond_noise: bool,
     /// Leave damaged lines of run logs out; they are an error otherwise
@@ -47,6 +62,9 @@ pub struct CompareArgs {
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
+    /// Print the table of vLLM's Rust client
+    #[arg(skip)]
+    pub has_vllm_table: bool,
 }
 
 impl CompareArgs {
@@ -54,23 +72,37 @@ impl CompareArgs {
     pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
         let policy = MetricPolicy::vllm();
         Self {
-            before,
-            after,
+            first: None,
+            second: None,
+            before: vec![before],
+            after: vec![after],
             policy,
             conditions: Vec::new(),
+            no_worse_than: Vec::new(),
             beyond_noise: false,
             skip_damaged: false,
             force: false,
             json: false,
+            has_vllm_table: true,
         }
     }
 
-    /// What is compared: what vLLM's client compares, and what conditions are about.
+    /// The results before and after.
+    pub fn sides(&self) -> [Vec<PathBuf>; 2] {
+        let all = |one: &Option<PathBuf>, several: &[PathBuf]| {
+            one.iter().chain(several).cloned().collect()
+        };
+        [all(&self.first, &self.before), all(&self.second, &self.after)]
+    }
+
+    /// What is compared: what vLLM's client compares, and what conditions and tolerances are about.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = Figure::headline();
-        for condition in &self.conditions {
-            if !figures.contains(&condition.figure) {
-                figures.push(condition.figure);
+        let conditions = self.conditions.iter().map(|condition| condition.figure);
+        let tolerances = self.no_worse_than.iter().flat_map(|tolerance| &tolerance.figures);
+        for figure in conditions.chain(tolerances.copied()) {
+            if !figures.contains(&figure) {
+                figures.push(figure);
             }
         }
         figures
@@ -126,6 +158,17 @@ mod tests {
         assert_eq!(args.policy().percentiles, [90.0, 95.0, 99.0]);
         assert_eq!(args.policy().name, "sglang");
         assert!(!args.beyond_noise);
+        let args = parsed("a b --no-worse-than ttft:p75=3% --no-worse-than 5%").unwrap();
+        assert_eq!(args.figures().len(), Figure::headline().len() + 1);
+        assert!(args.policy().percentiles.contains(&75.0));
+    }
+
+    #[test]
+    fn a_side_is_one_result_or_several() {
+        let sides = |line| parsed(line).unwrap().sides().map(|side| side.len());
+        assert_eq!(sides("a b"), [1, 1]);
+        assert_eq!(sides("--before a b c --after d e"), [3, 2]);
+        assert_eq!(sides("--before a --after d --json"), [1, 1]);
     }
 
     #[test]
@@ -135,5 +178,8 @@ mod tests {
         assert!(error("a b --fail-if speed>1").contains("expected a metric such as ttft:p99"));
         assert!(error("a b --as theirs").contains("expected native, sglang or vllm"));
         assert!(error("a b --beyond-noise").contains("--fail-if"));
+        assert!(error("--before a b").contains("--after"));
+        assert!(error("a b --before c --after d").contains("cannot be used with"));
+        assert!(error("a b --no-worse-than 3").contains("expected PERCENT%"));
     }
 }

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
 use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
@@ -27,16 +28,20 @@ use crate::{Parsed, evalscope, sglang, vllm};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Invocation {
+    /// Runs against two servers in turn.
+    Ab(Box<AbRuns>),
     /// Performance tasks of AISBench.
     Aisbench(Box<Tasks>),
     /// A serving benchmark.
     Bench(Box<Parsed>),
     /// What changed from one result to another.
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// The prompts of a serving benchmark, drawn and not sent.
     DryRun(Box<Parsed>),
     /// Runs or a search of evalscope's.
     Evalscope(Box<EvalscopeRuns>),
+    /// Several runs against one server.
+    Noise(Box<AbRuns>),
     /// A benchmark of an engine, over HTTP or without a server.
     Offline(Box<Offline>),
     /// Batches that are sent as one request each.
@@ -82,6 +87,10 @@ pub fn parse(
         "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
         "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
         "--version" => Err(UsageError::help(VERSION)),
+        "ab" => {
+            let runs = ab::parse_ab("servemark ab", args, environment)?;
+            Ok(Invocation::Ab(Box::new(runs)))
+        }
         "ais_bench" => aisbench::command(args, environment),
         "bench-embedding" => {
             let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
@@ -92,8 +101,13 @@ pub fn parse(
         #[cfg(not(feature = "engine"))]
         "bench-offline" => Err(refuse_unbuilt("bench-offline")),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
-        "compare" => compare::parse("servemark compare", args).map(Invocation::Compare),
+        "compare" => compare::parse("servemark compare", args)
+            .map(|args| Invocation::Compare(Box::new(args))),
         "evalscope" => evalscope::command(args, environment),
+        "noise" => {
+            let runs = ab::parse_noise("servemark noise", args, environment)?;
+            Ok(Invocation::Noise(Box::new(runs)))
+        }
         "rerun" => {
             let rerun = rerun::parse("servemark rerun", args, environment)?;
             Ok(Invocation::Rerun(Box::new(rerun)))
@@ -259,6 +273,8 @@ Commands:
   bench-serving ...                       the same as SGLang's without Python's words
   bench-embedding ...                     embeddings and rankings, alone or as a grid
   compare BEFORE AFTER ...                what changed from one result to another
+  ab --a URL --b URL -- ...               two servers in turn, until their difference is known
+  noise URL -- ...                        how far runs of the same lie apart
   rerun RUNLOG ...                        a run that is over, once more: same server or another
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client

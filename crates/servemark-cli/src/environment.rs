@@ -207,6 +207,11 @@ impl Environment {
         Some(given.or_else(usual)?.join("servemark"))
     }
 
+    /// The file that keeps how far runs of the same lie apart.
+    pub(crate) fn noise_file(&self) -> Option<PathBuf> {
+        Some(self.cache()?.join("noise.json"))
+    }
+
     /// Whether a variable says yes, as SGLang reads it.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| ["true", "1"].contains(&&*value.to_lowercase()))

@@ -8,6 +8,8 @@
 //! of the calendar and of the files that a command line stands in is an [`Environment`] of
 //! [`from_process`](Environment::from_process).
 
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod ab;
 mod address;
 pub mod aisbench;
 mod argparse;
@@ -22,6 +24,7 @@ mod number;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
 mod parsed;
+mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
@@ -30,8 +33,10 @@ mod selftest;
 pub mod sglang;
 mod slo;
 mod sweep;
+mod until;
 pub mod vllm;
 
+pub use ab::AbRuns;
 pub use compare::CompareArgs;
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};

@@ -192,11 +192,10 @@ fn by_other(version: &str) -> String {
 
 /// Lets another server be asked, with all else as it was.
 fn move_to(plan: &mut BenchPlan, url: &BaseUrl) -> Result<(), CliError> {
-    let when = match &mut plan.server {
-        ServerSpec::At(target) => {
-            target.base_url = url.clone();
-            return plan.warm_up.as_mut().map_or(Ok(()), |warm_up| move_to(warm_up, url));
-        }
+    if plan.move_to(url) {
+        return Ok(());
+    }
+    let when = match &plan.server {
         ServerSpec::Simulated(_) => "where the run asked the bundled simulator",
         _ => "where the run was of an engine without a server",
     };
@@ -209,7 +208,7 @@ fn keep_engine_log(plan: &mut BenchPlan) {
     if let ServerSpec::Engine(spec) = &mut plan.server
         && let servemark_engine::EngineSpec::Worker(worker) = &mut spec.engine
     {
-        worker.log = crate::own::usual_engine_log(&plan.output);
+        crate::own::keep_usual_log(&plan.output, worker);
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
-use servemark_plan::{Layout, OutputSpec, ScoringSpec, SloSpec};
+use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::EvalscopeStyle;
 
 use crate::error::UsageError;
@@ -66,6 +66,10 @@ pub struct ScoringArgs {
     /// run if left out
     #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
     pub slo: Vec<Objectives>,
+    /// Say by published rules whether the run is VALID, and exit with 3 if it is INVALID: mlperf, the
+    /// Server scenario of MLPerf Inference, with the limits of --slo; those of the run if left out
+    #[arg(long, value_name = "RULES", value_parser = parse_profile)]
+    pub profile: Option<RunProfile>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in
     /// flight, above 0 and at most 1; that of the run if left out
     #[arg(long = "steady-state-concurrency-ratio", value_name = "SHARE",
@@ -107,6 +111,7 @@ impl ScoringArgs {
             let objectives = self.slo.iter().flat_map(|list| list.0.iter().copied());
             scoring.slo = Some(SloSpec::new(objectives));
         }
+        scoring.profile = self.profile.or(scoring.profile);
         scoring.steady_state = self.steady_state.or(scoring.steady_state);
         scoring.fail_on = self.fail_on_verdict.or(scoring.fail_on);
         if !self.fail_on.is_empty() {
@@ -150,6 +155,13 @@ pub struct Objectives(pub Vec<Objective>);
 
 fn objectives(list: &str) -> Result<Objectives, String> {
     Objective::list(list).map(Objectives).map_err(|error| error.to_string())
+}
+
+fn parse_profile(name: &str) -> Result<RunProfile, String> {
+    match name {
+        "mlperf" => Ok(RunProfile::Mlperf),
+        _ => Err("expected mlperf".to_owned()),
+    }
 }
 
 fn parse_style(name: &str) -> Result<EvalscopeStyle, String> {

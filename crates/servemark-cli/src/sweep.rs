@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use servemark_core::IfTaken;
-use servemark_plan::{NamedPlan, OutputSpec, SweepSpec};
+use servemark_plan::{BenchPlan, NamedPlan, OutputSpec, SloSpec, SweepSpec};
 use servemark_report::GridFormat;
 
 use self::asked::{Asked, REPEATS};
@@ -27,7 +27,7 @@ pub(crate) use self::values::Values;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::slo::{self, SloRuns};
-use crate::{Invocation, Parsed};
+use crate::{Invocation, Parsed, profile, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
@@ -53,16 +53,19 @@ pub fn bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let identity = identity(program, &args);
     let (args, asked) = Asked::of(args).map_err(refuse)?;
+    let identity = identity(program, &asked.identifying);
     let gate = asked.slo.gate().map_err(refuse)?;
     let parse = |program: &str, args, environment: &Environment| {
-        let mut parsed = parse(program, args, environment)?;
-        parsed.plan.scoring.slo.clone_from(&gate);
-        slo::check(&parsed.plan).map_err(refuse)?;
-        Ok(parsed)
+        let read = |args| -> Result<Parsed, UsageError> {
+            let mut parsed = parse(program, args, environment)?;
+            asked.complete(&mut parsed.plan, gate.as_ref()).map_err(refuse)?;
+            Ok(parsed)
+        };
+        asked.by_profile(args, read, refuse)
     };
     if asked.slo.is_search() {
+        asked.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args).map_err(refuse)?;
         let parsed = parse(program, args, environment)?;
         let search = asked.search(parsed, identity).map_err(refuse)?;
@@ -82,14 +85,53 @@ pub fn bench(
 }
 
 /// By what a command line is known again: a hash, because headers in it may be secret. A hasher
-/// that is made so has the same keys in every run.
-fn identity(program: &str, args: &[OsString]) -> String {
+/// that is made so has the same keys in every run. `args` are without those that say where runs and
+/// their table are kept, so that the table can be written again to another file.
+pub(crate) fn identity(program: &str, args: &[OsString]) -> String {
     let mut hasher = DefaultHasher::new();
     (program, args).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
 impl Asked {
+    /// Puts into a plan what our flags ask of its run.
+    fn complete(&self, plan: &mut BenchPlan, gate: Option<&SloSpec>) -> Result<(), CliError> {
+        plan.scoring.slo = gate.cloned();
+        plan.scoring.until = self.until.spec();
+        plan.scoring.profile = self.profile;
+        slo::check(plan)?;
+        until::check(plan)
+    }
+
+    /// Reads a command line, with as many requests as its profile takes.
+    fn by_profile(
+        &self,
+        args: Vec<OsString>,
+        read: impl Fn(Vec<OsString>) -> Result<Parsed, UsageError>,
+        refuse: impl Fn(CliError) -> UsageError,
+    ) -> Result<Parsed, UsageError> {
+        let parsed = read(args.clone())?;
+        if self.profile.is_none() {
+            return Ok(parsed);
+        }
+        let Some(needed) = profile::requests(&parsed.plan).map_err(refuse)? else {
+            return Ok(parsed);
+        };
+        let given = parsed.plan.workload.requests;
+        let more = OsString::from(format!("--num-prompts={needed}"));
+        let mut parsed = read(args.into_iter().chain([more]).collect())?;
+        parsed.warnings.push(profile::warning(given, needed));
+        Ok(parsed)
+    }
+
+    /// Refuses what says how long a run is where a search says it.
+    fn refuse_in_a_search(&self) -> Result<(), CliError> {
+        match self.profile {
+            None => self.until.refuse_in_a_search(),
+            Some(_) => Err(CliError::NoEffect { flag: "--profile", when: "with --slo-search" }),
+        }
+    }
+
     fn runs(
         self,
         points: Vec<(Settings, Parsed)>,
@@ -179,12 +221,20 @@ a kill. --sweep-repeats N, --sweep-cool-down SECONDS, --sweep-file PATH (.csv, .
 one or more).
 
 Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as ttft:p99<2000ms, \
-tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 3 \
-unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 0 if \
+confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if the \
+run cannot tell or is not judged. With --slo-search request-rate or \
 max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. --sweep-folder, \
---sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.";
+--sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.
+
+Known figures: --until FIGURE+-HALFWIDTH[,...] ..., such as ttft:mean+-2%, itl:p99+-5ms or \
+output_tokens_per_s+-1%, ends a run when all of them are known with 95 % confidence; --num-prompts and the \
+duration stay its limits, and the exit code is 6 if it ends at one of them before.
+
+MLPerf: --profile mlperf with --slo mlperf:MODEL and --request-rate makes a run of 600 s or more and says \
+whether it is VALID by LoadGen's rules for the Server scenario; the exit code is 3 if it is INVALID.";
 
 #[cfg(test)]
 mod tests {
@@ -224,6 +274,18 @@ mod tests {
         assert_eq!(identity("--seed 1"), identity("--seed 1"));
         assert_ne!(identity("--seed 1"), identity("--seed1"));
         assert_eq!(identity("--seed 1").len(), 16);
+    }
+
+    #[test]
+    fn a_command_line_is_known_again_with_another_file_and_folder() {
+        let identity = |more: &str| {
+            let line = format!("--sweep num-prompts=1,2 --seed 7{more}");
+            runs(&line).spec.identity.expect("a sweep is known by its command line")
+        };
+        let plain = identity("");
+        assert_eq!(identity(" --sweep-file a.csv b.md --sweep-folder f"), plain);
+        assert_eq!(identity(" --sweep-folder=f"), plain);
+        assert_ne!(identity(" --sweep-repeats 2"), plain);
     }
 
     #[test]

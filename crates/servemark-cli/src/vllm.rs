@@ -136,7 +136,8 @@ fn several(
     match args.extras.compare.as_deref() {
         None => {}
         Some([before, after]) => {
-            return Ok(Invocation::Compare(CompareArgs::of(before.into(), after.into())));
+            let args = CompareArgs::of(before.into(), after.into());
+            return Ok(Invocation::Compare(Box::new(args)));
         }
         Some(_) => {
             let two = CliError::Together("--compare takes two files");

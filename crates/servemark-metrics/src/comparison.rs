@@ -1,59 +1,99 @@
-//! Two runs, number by number: what changed, and whether that is more than chance.
+//! What changed from one run, or several, to another, and whether that is more than chance.
 
 mod doubt;
 mod gate;
-mod noise;
-mod units;
+mod intervals;
+mod run;
+mod tolerance;
+
+use std::fmt;
 
 use serde::Serialize;
-use servemark_core::RunLog;
 
 pub use self::doubt::{ComparedSide, Doubt};
 pub use self::gate::{Bound, Broken, Condition};
-use self::noise::Bootstrap;
-use self::units::Units;
-use crate::{Better, Figure, MetricPolicy, Metrics, Part, RequestScore};
+use self::intervals::{Sides, beyond_chance};
+pub use self::run::ComparedRun;
+pub use self::tolerance::{Tolerance, ToleranceJudgement};
+use crate::{Better, Figure};
 
-/// Two runs, number by number.
+/// Runs before and after a change, figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What both runs have a number for, in the order that was asked for.
+    /// What both sides have a figure for, in the order that was asked for.
     pub changes: Vec<Change>,
-    /// Why the numbers of a run cannot be compared.
+    /// Number of runs before and after.
+    pub runs: [usize; 2],
+    /// Why the figures of a run cannot be compared.
     pub doubts: Vec<Doubt>,
     /// Whether changes are called better or worse: where there is no doubt, or in spite of it.
     pub is_judged: bool,
 }
 
-/// One number before and after.
+/// One figure before and after. Where a side has several runs its value is their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Which number.
+    /// Which figure.
     pub figure: Figure,
     /// What it was.
     pub before: f64,
     /// What it is.
     pub after: f64,
-    /// Where the difference lies if chance is allowed for; absent where nobody can tell.
+    /// Number of runs before and after that have the figure.
+    pub runs: [usize; 2],
+    /// Where the change lies with 99 % confidence; absent where the runs cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<ChangeInterval>,
+    /// Where the change lies with 95 % confidence, by which tolerances are judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_95: Option<ChangeInterval>,
+    /// The change, in percent, of which the 99 % interval leaves zero out in eight of ten comparisons of
+    /// runs like these; absent where there is no interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable_percent: Option<f64>,
+    /// What the change is judged by; absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// Whether it is more than chance, with all figures of the comparison tested at once: chance makes
+    /// one of them pass in at most one of a hundred comparisons.
+    pub is_beyond_chance: bool,
+    /// Standard deviation between the runs of a side in percent of the figure, apart from the chance
+    /// within each; absent where each side is one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between_runs_percent: Option<f64>,
+    /// Standard error by the requests of one run in percent of the figure; absent where the runs
+    /// cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_run_percent: Option<f64>,
 }
 
-/// Where a difference lies with 99 % confidence: between these two.
-///
-/// It is found by drawing each run's requests again and again, as often as there are, some twice
-/// and some not at all (the bootstrap); a rate is drawn from twenty equal parts of the run's time.
-/// It knows the chance within these two runs and nothing of what differs between any two, such as
-/// the machine's other load: several runs tell that.
+/// Where a change lies, in percent of what was before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChangeInterval {
     /// The lower end.
-    pub low: f64,
+    pub low_percent: f64,
     /// The upper end.
-    pub high: f64,
+    pub high_percent: f64,
+}
+
+/// What a change is judged by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Basis {
+    /// The requests of one run on each side. What differs between any two runs is not in it.
+    Requests,
+    /// The differences between requests of one run on each side, which sent the same ones.
+    PairedRequests,
+    /// The figures of runs (Welch).
+    Runs,
+    /// The figures of runs in pairs that sent the same requests.
+    PairedRuns,
+    /// Counts of all runs (Fisher's exact test).
+    Counts,
 }
 
 /// What a change is worth. Closed.
@@ -64,8 +104,8 @@ pub enum Worth {
     Better,
     /// It is worse, and by more than chance.
     Worse,
-    /// Chance alone would do it.
-    Noise,
+    /// There is none, or chance alone would make it.
+    Same,
     /// The client of a run was at its limit or suspect, so the change may be the client's.
     NotJudged,
     /// Nobody can tell what chance would do.
@@ -73,12 +113,52 @@ pub enum Worth {
 }
 
 impl ChangeInterval {
+    fn of_logs((low, high): (f64, f64)) -> Self {
+        let percent = |log: f64| log.exp_m1() * 100.0;
+        Self { low_percent: percent(low), high_percent: percent(high) }
+    }
+
+    /// Beyond half the width of an interval of 99 % lie another 0.84 standard errors, of which the half
+    /// width is 2.6 with many degrees of freedom and 3.4 with eight.
+    fn detectable_percent(self) -> f64 {
+        let log = |percent: f64| (percent / 100.0).ln_1p();
+        let half = (log(self.high_percent) - log(self.low_percent)) / 2.0;
+        (half * FOR_POWER).exp_m1() * 100.0
+    }
+
     fn holds_zero(self) -> bool {
-        (self.low..=self.high).contains(&0.0)
+        (self.low_percent..=self.high_percent).contains(&0.0)
+    }
+}
+
+/// `[-0.4, +6.8]`
+impl fmt::Display for ChangeInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{:+.1}, {:+.1}]", self.low_percent, self.high_percent)
     }
 }
 
 impl Change {
+    /// The change of a figure by itself, without a test.
+    fn of(sides: &Sides<'_>, figure: Figure) -> Option<Self> {
+        let ([before, after], runs) = sides.means(figure)?;
+        let found = sides.interval(figure, 1.0 - LEVEL);
+        let within = sides.within_run(figure);
+        Some(Self {
+            figure,
+            before,
+            after,
+            runs,
+            interval: found.map(|(interval, _)| interval),
+            interval_95: sides.interval(figure, 0.95).map(|(interval, _)| interval),
+            detectable_percent: found.map(|(interval, _)| interval.detectable_percent()),
+            basis: found.map(|(_, basis)| basis),
+            is_beyond_chance: false,
+            between_runs_percent: sides.between_runs(figure, within).map(|part| part * 100.0),
+            within_run_percent: within.map(|part| part * 100.0),
+        })
+    }
+
     /// By how much it changed.
     pub fn delta(&self) -> f64 {
         self.after - self.before
@@ -105,12 +185,11 @@ impl Change {
 
     /// What it is worth, if the numbers are the servers'.
     pub fn worth(&self) -> Worth {
-        match (self.interval, self.is_better()) {
-            (None, _) => Worth::Unknown,
-            (Some(interval), _) if interval.holds_zero() => Worth::Noise,
-            (_, Some(true)) => Worth::Better,
-            (_, Some(false)) => Worth::Worse,
-            (_, None) => Worth::Noise,
+        match (self.is_better(), self.basis) {
+            (Some(_), None) => Worth::Unknown,
+            (Some(true), _) if self.is_beyond_chance => Worth::Better,
+            (Some(false), _) if self.is_beyond_chance => Worth::Worse,
+            _ => Worth::Same,
         }
     }
 }
@@ -118,45 +197,32 @@ impl Change {
 /// Numbers closer to zero than this are zero.
 const NOTHING: f64 = 1e-10;
 
-/// A run with all that a comparison asks of it.
-#[derive(Debug)]
-pub struct ScoredRun<'a> {
-    log: &'a RunLog,
-    metrics: Metrics,
-    scores: Vec<RequestScore<'a>>,
-}
-
-impl<'a> ScoredRun<'a> {
-    /// A run by a policy's definitions.
-    pub fn of(log: &'a RunLog, policy: &MetricPolicy) -> Self {
-        let scores = RequestScore::of_log(log, policy);
-        Self { log, metrics: Metrics::of_scores(log, policy, &scores), scores }
-    }
-
-    /// Its numbers.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// The log that they are of.
-    pub fn log(&self) -> &'a RunLog {
-        self.log
-    }
-}
-
 impl Comparison {
-    /// Compares numbers, wherever they come from. What one of the two lacks is left out.
+    /// Compares runs, one or several on either side. What a side lacks is left out.
+    pub fn of_runs(before: &[ComparedRun], after: &[ComparedRun], figures: &[Figure]) -> Self {
+        let sides = Sides { before, after };
+        let known = figures.iter().copied().filter(|figure| sides.means(*figure).is_some());
+        let figures: Vec<Figure> = known.collect();
+        let chances: Vec<_> = figures.iter().map(|figure| sides.chance_of(*figure)).collect();
+        let is_beyond = beyond_chance(&sides, &figures, &chances, LEVEL);
+        let tests = figures.iter().zip(chances).zip(is_beyond);
+        let changes = tests.filter_map(|((figure, chance), is_beyond)| {
+            let change = Change::of(&sides, *figure)?;
+            let basis = chance.map(|_| Basis::Counts).or(change.basis);
+            Some(Change { basis, is_beyond_chance: is_beyond, ..change })
+        });
+        let runs = [sides.before.len(), sides.after.len()];
+        Self { changes: changes.collect(), runs, doubts: Vec::new(), is_judged: true }
+    }
+
+    /// Compares two sets of values, of which nobody knows how sure they are.
     pub fn of(
         figures: &[Figure],
         before: impl Fn(Figure) -> Option<f64>,
         after: impl Fn(Figure) -> Option<f64>,
     ) -> Self {
-        let change = |&figure: &Figure| {
-            let (before, after) = (before(figure)?, after(figure)?);
-            Some(Change { figure, before, after, interval: None })
-        };
-        let changes = figures.iter().filter_map(change).collect();
-        Self { changes, doubts: Vec::new(), is_judged: true }
+        let before = ComparedRun::of_values(figures, before);
+        Self::of_runs(&[before], &[ComparedRun::of_values(figures, after)], figures)
     }
 
     /// Adds doubts about the runs. Changes are not judged where there is one.
@@ -184,24 +250,7 @@ impl Comparison {
         change.is_better().filter(|_| self.is_judged)
     }
 
-    /// Compares two runs of which every request is known, and so how much of each change is chance.
-    pub fn of_runs(before: &ScoredRun<'_>, after: &ScoredRun<'_>, figures: &[Figure]) -> Self {
-        let mut comparison =
-            Self::of(figures, |of| of.read(&before.metrics), |of| of.read(&after.metrics));
-        let changes = || comparison.changes.iter().map(|change| change.figure);
-        let whole: Vec<Figure> = changes().filter(|figure| figure.of == Part::Run).collect();
-        let sides = [before, after].map(|run| Units::of(&run.scores, &run.metrics, &whole));
-        let intervals = Bootstrap::of(&sides).intervals();
-        for (figure, interval) in whole.iter().zip(intervals) {
-            let of = |change: &&mut Change| change.figure == *figure;
-            if let Some(change) = comparison.changes.iter_mut().find(of) {
-                change.interval = interval;
-            }
-        }
-        comparison
-    }
-
-    /// The change of a number, if both runs have it.
+    /// The change of a figure, if both sides have it.
     pub fn change_of(&self, figure: Figure) -> Option<&Change> {
         self.changes.iter().find(|change| change.figure == figure)
     }
@@ -211,3 +260,8 @@ impl Comparison {
         conditions.iter().filter_map(|condition| condition.broken_by(self))
     }
 }
+
+/// By how many half widths of its 99 % interval a change must be off zero to be seen eight times in ten.
+const FOR_POWER: f64 = 1.3;
+/// The level of the whole family of figures: how often chance alone makes any of them change.
+const LEVEL: f64 = 0.01;

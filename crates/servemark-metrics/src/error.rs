@@ -18,6 +18,23 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// No figure with an interval has this name.
+    #[error(
+        "expected a figure such as ttft:mean, ttft:p99, tpot:p50, itl:p99, e2el:mean, \
+         output_tokens_per_s or requests_per_s, got {given:?}"
+    )]
+    Estimand {
+        /// What was given.
+        given: String,
+    },
+    /// A tolerance is malformed.
+    #[error(
+        "expected PERCENT% or FIGURE=PERCENT% such as \"3%\" or \"ttft:p99=3%\", got {given:?}"
+    )]
+    Tolerance {
+        /// What was given.
+        given: String,
+    },
     /// No number of a run has this name.
     #[error(
         "expected a metric such as ttft:p99, tpot:mean, itl:median, e2el:p90, \
@@ -36,6 +53,15 @@ pub enum MetricsError {
          {given:?}"
     )]
     Objective {
+        /// What was given.
+        given: String,
+    },
+    /// How well a figure must be known cannot be read.
+    #[error(
+        "expected a figure and how well it must be known, such as ttft:mean+-2%, itl:p99+-5ms or \
+         output_tokens_per_s+-1%, got {given:?}"
+    )]
+    Precision {
         /// What was given.
         given: String,
     },

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use servemark_statistics::{Bounds, Estimate, Reason, Sample, rate};
+use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, rate};
 
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
@@ -32,6 +32,8 @@ pub struct Estimated {
     /// Why the run cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    #[serde(skip)]
+    estimate: Estimate,
 }
 
 impl Estimated {
@@ -51,7 +53,19 @@ impl Estimated {
             too_short: known.is_none(),
             times_longer,
             reason,
+            estimate,
         }
+    }
+
+    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    pub fn reach(&self) -> Option<f64> {
+        self.estimate.reach()
+    }
+
+    /// What it takes until the interval reaches no farther than this from the value, in the unit of the value; nothing
+    /// where no number of values would do.
+    pub fn needed(&self, half_width: f64) -> Option<Needed> {
+        self.estimate.needed(half_width, self.confidence)
     }
 
     /// Half the width of the interval, where there is one.
@@ -121,26 +135,61 @@ pub struct RateEstimates {
 }
 
 impl RateEstimates {
-    /// The rates between the first answer's end and the last request's start: before it the load was
-    /// not yet there, after it no more came. Nothing where too few answers ended in that time.
+    /// The rates of a run, at the policy's confidence; nothing where too few answers ended.
     pub(crate) fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence?;
-        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
-        let mut ends: Vec<(f64, f64)> = (scores.iter().filter(|score| score.success))
-            .map(|score| (score.end_s(), score.output_token_count() as f64))
-            .filter(|(end, _)| *end <= last_start)
-            .collect();
-        ends.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let times: Vec<f64> = ends.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-        let tokens: Vec<f64> = ends.iter().skip(1).map(|(_, tokens)| *tokens).collect();
-        if times.iter().sum::<f64>() <= 0.0 {
-            return None;
-        }
-        let told = |amounts: &[f64]| Estimated::of(rate(amounts, &times, confidence), confidence);
+        let completions = Completions::of(scores)?;
+        let told = |estimate: Estimate| Estimated::of(estimate, confidence);
         Some(Self {
-            requests_per_s: told(&vec![1.0; times.len()]),
-            output_tokens_per_s: told(&tokens),
+            requests_per_s: told(completions.requests_per_s(confidence)),
+            output_tokens_per_s: told(completions.output_tokens_per_s(confidence)),
         })
+    }
+}
+
+/// What ended between the first answer's end and the last request's start: before it the load was not
+/// yet there, after it no more came.
+#[derive(Clone, Debug)]
+pub(crate) struct Completions {
+    /// From each end to the next, in seconds.
+    times: Vec<f64>,
+    prompt_tokens: Vec<f64>,
+    output_tokens: Vec<f64>,
+}
+
+impl Completions {
+    /// Those of a run; nothing where too few answers ended in that time.
+    pub(crate) fn of(scores: &[RequestScore<'_>]) -> Option<Self> {
+        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
+        let mut ended: Vec<&RequestScore<'_>> =
+            scores.iter().filter(|score| score.success && score.end_s() <= last_start).collect();
+        ended.sort_by(|one, other| one.end_s().total_cmp(&other.end_s()));
+        let times: Vec<f64> =
+            ended.windows(2).map(|pair| pair[1].end_s() - pair[0].end_s()).collect();
+        let later = || ended.iter().skip(1);
+        (times.iter().sum::<f64>() > 0.0).then(|| Self {
+            prompt_tokens: later().map(|score| f64::from(score.prompt_tokens)).collect(),
+            output_tokens: later().map(|score| score.output_token_count() as f64).collect(),
+            times,
+        })
+    }
+
+    pub(crate) fn requests_per_s(&self, confidence: f64) -> Estimate {
+        rate(&vec![1.0; self.times.len()], &self.times, confidence)
+    }
+
+    pub(crate) fn input_tokens_per_s(&self, confidence: f64) -> Estimate {
+        rate(&self.prompt_tokens, &self.times, confidence)
+    }
+
+    pub(crate) fn output_tokens_per_s(&self, confidence: f64) -> Estimate {
+        rate(&self.output_tokens, &self.times, confidence)
+    }
+
+    pub(crate) fn total_tokens_per_s(&self, confidence: f64) -> Estimate {
+        let both = self.prompt_tokens.iter().zip(&self.output_tokens);
+        let tokens: Vec<f64> = both.map(|(prompt, output)| prompt + output).collect();
+        rate(&tokens, &self.times, confidence)
     }
 }
 

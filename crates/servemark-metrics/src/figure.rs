@@ -130,6 +130,29 @@ impl Figure {
         }
     }
 
+    /// Its path in the JSON of this program: `ttft_ms.p99`, `output_tokens_per_s`.
+    pub fn path(&self) -> String {
+        let path = match self.quantity {
+            Quantity::Completed => "completed".to_owned(),
+            Quantity::Failed => "failed".to_owned(),
+            Quantity::Duration => "duration_s".to_owned(),
+            Quantity::Requests => "requests_per_s".to_owned(),
+            Quantity::InputTokens => "input_tokens_per_s".to_owned(),
+            Quantity::OutputTokens => "output_tokens_per_s".to_owned(),
+            Quantity::TotalTokens => "total_tokens_per_s".to_owned(),
+            Quantity::PeakOutput => "peak_output_tokens_per_s".to_owned(),
+            Quantity::PeakConcurrency => "peak_concurrency".to_owned(),
+            Quantity::Latency(latency, Statistic::Median) => format!("{}_ms.p50", latency.name()),
+            Quantity::Latency(latency, statistic) => {
+                format!("{}_ms.{}", latency.name(), statistic.name())
+            }
+        };
+        match self.of {
+            Part::Run => path,
+            Part::Plateau => format!("plateau.{path}"),
+        }
+    }
+
     /// Its key in SGLang's result file, where that is another one.
     pub fn sglang_key(&self) -> Option<String> {
         match self.quantity {
@@ -226,7 +249,7 @@ impl Statistic {
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "mean" => Some(Self::Mean),
-            "median" => Some(Self::Median),
+            "median" | "p50" => Some(Self::Median),
             _ => {
                 let percent = name.strip_prefix('p')?.parse().ok()?;
                 (0.0..=100.0).contains(&percent).then_some(Self::Percentile(percent))
@@ -272,7 +295,8 @@ impl fmt::Display for Figure {
 impl FromStr for Figure {
     type Err = MetricsError;
 
-    /// Reads `ttft:p99`, `e2el:mean`, `p99_ttft_ms` or `request_throughput`.
+    /// Reads `ttft:p99`, `e2el:mean`, `p99_ttft_ms`, `ttft_ms.p99`, `request_throughput` or
+    /// `requests_per_s`.
     fn from_str(text: &str) -> Result<Self, MetricsError> {
         let quantity = latency(text).or_else(|| counted(text));
         let unknown = || MetricsError::Figure { given: text.to_owned() };
@@ -281,7 +305,7 @@ impl FromStr for Figure {
 }
 
 fn latency(text: &str) -> Option<Quantity> {
-    let (latency, statistic) = match text.split_once(':') {
+    let (latency, statistic) = match text.split_once(':').or_else(|| text.split_once("_ms.")) {
         Some(pair) => pair,
         None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,
     };
@@ -289,7 +313,8 @@ fn latency(text: &str) -> Option<Quantity> {
 }
 
 fn counted(text: &str) -> Option<Quantity> {
-    COUNTED.into_iter().find(|&quantity| Figure::new(quantity).key() == text)
+    let is_named = |figure: Figure| figure.key() == text || figure.path() == text;
+    COUNTED.into_iter().find(|&quantity| is_named(Figure::new(quantity)))
 }
 
 const COUNTED: [Quantity; 9] = [
@@ -340,6 +365,7 @@ mod tests {
         let figure: Figure = text.parse().unwrap();
         assert_eq!((figure.key().as_str(), figure.to_string().as_str()), (key, words));
         assert_eq!(figure.key().parse::<Figure>().unwrap(), figure);
+        assert_eq!(figure.path().parse::<Figure>().unwrap().key(), key);
     }
 
     #[test]

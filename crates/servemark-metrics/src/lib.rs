@@ -13,6 +13,7 @@ mod budget;
 mod comparison;
 mod distribution;
 mod error;
+mod estimand;
 mod estimates;
 mod events;
 mod evidence;
@@ -25,12 +26,15 @@ mod handoff;
 mod histogram;
 mod items;
 mod metrics;
+mod mlperf;
 mod objective;
 mod one_batch;
 mod peak;
 mod per_request;
+mod planning;
 mod plateau;
 mod policy;
+mod precision;
 mod probes;
 mod reuse;
 mod run_verdict;
@@ -41,6 +45,7 @@ mod sessions;
 mod settled;
 mod several;
 mod speculation;
+mod spread;
 mod stage;
 pub mod statistics;
 mod steady_state;
@@ -61,11 +66,12 @@ pub use audit::{
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
-    Bound, Broken, Change, ChangeInterval, ComparedSide, Comparison, Condition, Doubt, ScoredRun,
-    Worth,
+    Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
+    Doubt, Tolerance, ToleranceJudgement, Worth,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
+pub use estimand::Estimand;
 pub use estimates::{Estimated, Estimates, RateEstimates};
 pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch, UndecidedReason, gate};
 pub use fail_on::FailOn;
@@ -77,15 +83,18 @@ pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
+pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Measure, Objective};
 pub use one_batch::{BatchScore, BatchWindow};
 pub use per_request::PerRequest;
+pub use planning::Planning;
 pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
     Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
     TokenSource, TpotRule,
 };
+pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
@@ -95,6 +104,7 @@ pub use sessions::{SessionMetrics, TurnMetrics};
 pub use settled::{Level, Settled, SettledFigure, SettledPart, SettledStatus, SettlingOf, Shift};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
+pub use spread::RunSpread;
 pub use stage::{
     NoStage, StableCounting, StableRule, StableStage, Stage, StageQuantity, StageRates, StageSpec,
     StageStatistic,

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::iter;
 
-use servemark_core::{Planned, RequestKey, RequestRecord, Retokenized, RunLog, Stamp, Usage};
+use servemark_core::{
+    Planned, RequestKey, RequestRecord, Retokenized, RunFacts, RunLog, Stamp, Usage,
+};
 
 use crate::events::Events;
 use crate::gaps::{Gaps, GapsIter};
@@ -65,6 +67,28 @@ impl<'a> RequestScore<'a> {
     pub(crate) fn of_probes(log: &'a RunLog, policy: &MetricPolicy) -> Vec<Self> {
         let reader = Reader::new(log, policy);
         log.probes().map(|record| reader.score(record)).collect()
+    }
+
+    /// A request of a run of which nothing but what the header says is known yet, apart from its record
+    /// and without its inter-token latencies.
+    pub(crate) fn of_record(
+        record: &RequestRecord,
+        facts: &RunFacts,
+        policy: &MetricPolicy,
+    ) -> RequestScore<'static> {
+        let score = Reader::of_facts(facts, policy).score(record);
+        RequestScore { itl_s: Vec::new().into(), speculative_itl_s: None, ..score }
+    }
+
+    /// The same with its inter-token latencies.
+    pub(crate) fn of_record_with_gaps(
+        record: &RequestRecord,
+        facts: &RunFacts,
+        policy: &MetricPolicy,
+    ) -> RequestScore<'static> {
+        let score = Reader::of_facts(facts, policy).score(record);
+        let gaps: Vec<f64> = score.itl_sample().collect();
+        RequestScore { itl_s: gaps.into(), speculative_itl_s: None, ..score }
     }
 
     /// How many tokens it gave; zero where nobody knows.
@@ -131,6 +155,12 @@ struct Reader<'a, 'p> {
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
+    /// Of a run that is not over.
+    fn of_facts(facts: &RunFacts, policy: &'p MetricPolicy) -> Self {
+        let rules = policy.stream_rules(facts);
+        Self { policy, rules, speculative: false, retokenized: HashMap::new() }
+    }
+
     fn new(log: &'a RunLog, policy: &'p MetricPolicy) -> Self {
         let footer = log.footer();
         let counts = footer.map_or(&[][..], |footer| &footer.retokenized);

@@ -5,19 +5,24 @@
 //! command line; a plan may as well come from a file. The plan travels in the run log's header
 //! without any secret, so that a result can be run again.
 
+mod ab;
 mod error;
 mod one_batch;
 mod output;
 mod plan;
+mod profile;
 mod search;
 mod server;
 mod slo;
 mod sweep;
+mod until;
 
+pub use ab::AbSpec;
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, EarlierSpec, ModelSpec, WorkloadSpec};
+pub use profile::RunProfile;
 pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use slo::SloSpec;
@@ -25,3 +30,4 @@ pub use sweep::{
     Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
     crossed,
 };
+pub use until::UntilSpec;

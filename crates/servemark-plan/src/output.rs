@@ -7,7 +7,7 @@ use servemark_core::{IfTaken, JsonObject};
 use servemark_metrics::{ConcurrencyRatio, FailOn, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
 
-use crate::SloSpec;
+use crate::{RunProfile, SloSpec, UntilSpec};
 
 /// What is made of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -19,6 +19,14 @@ pub struct ScoringSpec {
     /// What the run as a whole must keep to; the program says with its exit code that it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slo: Option<SloSpec>,
+    /// The figures that end the run when they are known; the program says with its exit code that they
+    /// are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilSpec>,
+    /// The published rules by which the run is to be valid; the program says with its exit code that it
+    /// is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<RunProfile>,
     /// The tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
     /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
@@ -63,6 +71,8 @@ impl Default for ScoringSpec {
         Self {
             slos: Vec::new(),
             slo: None,
+            until: None,
+            profile: None,
             layouts: vec![Layout::Sglang, Layout::Native],
             cache_report: false,
             aisbench: AisbenchOptions::default(),

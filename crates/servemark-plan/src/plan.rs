@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
+use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
 #[cfg(feature = "engine")]
@@ -155,6 +156,14 @@ impl BenchPlan {
         serde_json::to_value(self).expect("a plan is plain data")
     }
 
+    /// Lets the server at another address be asked, by the warm-up as well. Says whether the plan asks a
+    /// server at an address; one that does not stays as it is.
+    pub fn move_to(&mut self, url: &BaseUrl) -> bool {
+        let ServerSpec::At(target) = &mut self.server else { return false };
+        target.base_url = url.clone();
+        self.warm_up.as_mut().is_none_or(|warm_up| warm_up.move_to(url))
+    }
+
     /// Whether vLLM's client is spoken for.
     pub fn speaks_vllm(&self) -> bool {
         matches!(self.wire, BackendSpec::Vllm(_))
@@ -229,6 +238,7 @@ impl BenchPlan {
             ),
             (at_once && is_limited, "--max-concurrency where it is given all at once"),
             (self.load.probes.is_some(), "probes beside the load"),
+            (self.scoring.until.is_some(), "--until"),
             (self.load.adapters.is_some() && !spec.engine.has_adapters(), "--lora-name"),
             (self.workload.dataset.pictured().is_some(), "pictures"),
             (self.control.flush_cache.is_some(), "--flush-cache"),

@@ -1,13 +1,14 @@
-//! Two results side by side, in the table of vLLM's Rust client.
-//!
-//! Where every request of both is known a column is added, which the peer does not have: whether
-//! chance alone would do it.
+//! Results side by side: our own table, that of vLLM's Rust client, and JSON.
+
+mod changes;
 
 use std::io;
 
 use serde_json::{Value, json};
 use servemark_core::printable;
-use servemark_metrics::{Change, Comparison, Figure, Part, Worth};
+use servemark_metrics::{Change, Comparison, Figure, Part, ToleranceJudgement, Worth};
+
+pub use self::changes::write_changes;
 
 /// What a result is called in a comparison.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -33,6 +34,10 @@ impl Side {
         Self { source: source.into(), model: text("model_id"), date: text("date") }
     }
 
+    fn json(&self) -> Value {
+        json!({"source": self.source, "model": self.model, "date": self.date})
+    }
+
     fn line(&self, name: &str) -> String {
         let unknown = || "?".to_owned();
         let (model, date) = (self.model.clone(), self.date.clone());
@@ -52,99 +57,98 @@ pub fn figure_in(result: &Value, figure: Figure) -> Option<f64> {
     number(&figure.key()).or_else(|| number(&figure.sglang_key()?))
 }
 
-/// Writes the table.
+/// Writes the table of vLLM's Rust client.
 pub fn write_comparison(
     comparison: &Comparison,
     sides: &[Side; 2],
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let tells_noise = comparison.changes.iter().any(|change| change.interval.is_some());
     writeln!(out, "{:=^WIDTH$}", " Benchmark Comparison ")?;
     writeln!(out, "{}\n{}\n", sides[0].line("A"), sides[1].line("B"))?;
-    doubts(comparison, out)?;
-    heads(tells_noise, out)?;
+    writeln!(out, "{:<35} {:>12} {:>12} {:>10} {:>8}", "Metric", "A", "B", "Delta", "Change")?;
+    writeln!(out, "{:-<35} {:->12} {:->12} {:->10} {:->8}", "", "", "", "", "")?;
     let of = |part: Part| comparison.changes.iter().filter(move |change| change.figure.of == part);
-    of(Part::Run)
-        .try_for_each(|change| writeln!(out, "{}", row(comparison, change, "", tells_noise)))?;
+    of(Part::Run).try_for_each(|change| writeln!(out, "{}", row(change, "")))?;
     writeln!(out, "\n{:=^70}", " Steady-State Comparison ")?;
     if of(Part::Plateau).next().is_none() {
         writeln!(out, "N/A — one or both runs have no steady-state window")?;
     }
-    of(Part::Plateau)
-        .try_for_each(|change| writeln!(out, "{}", row(comparison, change, "SS ", false)))?;
+    of(Part::Plateau).try_for_each(|change| writeln!(out, "{}", row(change, "SS ")))?;
     writeln!(out, "{:=<WIDTH$}\n", "")?;
-    writeln!(out, "Legend: + = improvement, - = regression (relative to A → B)")?;
-    if tells_noise { out.write_all(NOISE.as_bytes()) } else { Ok(()) }
+    writeln!(out, "Legend: + = improvement, - = regression (relative to A → B)")
 }
 
-/// Says at the head of the table which run's numbers may be its client's.
-fn doubts(comparison: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
-    if comparison.doubts.is_empty() {
-        return Ok(());
-    }
-    let head = if comparison.is_judged { FORCED } else { NOT_JUDGED };
-    writeln!(out, "{head}")?;
-    comparison.doubts.iter().try_for_each(|doubt| writeln!(out, "  {doubt}"))?;
-    writeln!(out)
-}
-
-/// The same for a program: each number with its change, and what that is worth.
-pub fn comparison_json(comparison: &Comparison, sides: &[Side; 2]) -> Value {
-    let side = |side: &Side| json!({"source": side.source, "model": side.model, "date": side.date});
-    let change = |change: &Change| {
-        json!({
-            "metric": change.figure.key(),
-            "part": if change.figure.of == Part::Run { "run" } else { "steady_state" },
-            "before": change.before,
-            "after": change.after,
-            "delta": change.delta(),
-            "percent": change.percent(),
-            "better": comparison.is_better(change),
-            "interval_of_delta": change.interval.map(|interval| [interval.low, interval.high]),
-            "worth": comparison.worth_of(change),
-        })
-    };
-    let changes: Vec<Value> = comparison.changes.iter().map(change).collect();
-    json!({
-        "before": side(&sides[0]),
-        "after": side(&sides[1]),
+/// A comparison for a program: each figure with its change, and what that is worth.
+pub fn comparison_json(
+    comparison: &Comparison,
+    sides: &[Vec<Side>; 2],
+    tolerances: &[ToleranceJudgement],
+) -> Value {
+    let changes: Vec<Value> =
+        comparison.changes.iter().map(|change| change_json(comparison, change)).collect();
+    let [before, after] = sides.each_ref().map(|of| of.iter().map(Side::json).collect::<Vec<_>>());
+    let mut document = json!({
+        "runs": {"before": comparison.runs[0], "after": comparison.runs[1]},
+        "sources": {"before": before, "after": after},
         "judged": comparison.is_judged,
         "doubts": comparison.doubts,
         "changes": changes,
+    });
+    if !tolerances.is_empty() {
+        let told: Vec<Value> = tolerances.iter().map(tolerance_json).collect();
+        document["no_worse_than"] = told.into();
+    }
+    document
+}
+
+fn change_json(comparison: &Comparison, change: &Change) -> Value {
+    json!({
+        "figure": change.figure.path(),
+        "metric": change.figure.key(),
+        "part": if change.figure.of == Part::Run { "run" } else { "steady_state" },
+        "before": change.before,
+        "after": change.after,
+        "runs": {"before": change.runs[0], "after": change.runs[1]},
+        "delta": change.delta(),
+        "percent": change.percent(),
+        "low_percent": change.interval.map(|interval| interval.low_percent),
+        "high_percent": change.interval.map(|interval| interval.high_percent),
+        "confidence": 0.99,
+        "detectable_percent": change.detectable_percent,
+        "basis": change.basis,
+        "between_runs_percent": change.between_runs_percent,
+        "within_run_percent": change.within_run_percent,
+        "better": comparison.is_better(change),
+        "worth": match comparison.worth_of(change) {
+            Worth::Better => "better",
+            Worth::Worse => "worse",
+            Worth::Same => "same",
+            Worth::NotJudged | Worth::Unknown => "unknown",
+        },
     })
 }
 
-fn heads(tells_noise: bool, out: &mut dyn io::Write) -> io::Result<()> {
-    let (noise, rule) = if tells_noise { ("  Beyond noise", "  ------------") } else { ("", "") };
-    writeln!(
-        out,
-        "{:<35} {:>12} {:>12} {:>10} {:>8}{noise}",
-        "Metric", "A", "B", "Delta", "Change"
-    )?;
-    writeln!(out, "{:-<35} {:->12} {:->12} {:->10} {:->8}{rule}", "", "", "", "", "")
+fn tolerance_json(judgement: &ToleranceJudgement) -> Value {
+    json!({
+        "figure": judgement.figure.path(),
+        "percent": judgement.percent,
+        "low_percent": judgement.interval.map(|interval| interval.low_percent),
+        "high_percent": judgement.interval.map(|interval| interval.high_percent),
+        "confidence": 0.95,
+        "verdict": judgement.standing,
+    })
 }
 
-fn row(comparison: &Comparison, change: &Change, prefix: &str, tells_noise: bool) -> String {
+fn row(change: &Change, prefix: &str) -> String {
     let label = format!("{prefix}{}", change.figure);
     let (before, after) = (number(change.before), number(change.after));
-    let marker = match comparison.is_better(change) {
+    let marker = match change.is_better() {
         None => " ",
         Some(true) => "+",
         Some(false) => "-",
     };
     let (delta, percent) = (signed(change.delta()), percent(change.percent()));
-    let noise = if tells_noise { worth(comparison.worth_of(change)) } else { "" };
-    format!("{label:<35} {before:>12} {after:>12} {delta:>10} {percent:>7}{marker}{noise}")
-}
-
-fn worth(worth: Worth) -> &'static str {
-    match worth {
-        Worth::Better => "  yes, better",
-        Worth::Worse => "  yes, worse",
-        Worth::Noise => "  no",
-        Worth::NotJudged => "  not judged",
-        Worth::Unknown => "  unknown",
-    }
+    format!("{label:<35} {before:>12} {after:>12} {delta:>10} {percent:>7}{marker}")
 }
 
 fn percent(percent: f64) -> String {
@@ -165,16 +169,3 @@ fn is_whole(value: f64) -> bool {
 }
 
 const WIDTH: usize = 90;
-
-const NOT_JUDGED: &str = "\
-NOT JUDGED: the numbers may be those of the client and not of the server, so no change is
-called better or worse (--force judges all the same).";
-
-const FORCED: &str = "\
-JUDGED BY FORCE: the numbers may be those of the client and not of the server.";
-
-const NOISE: &str = "\
-Beyond noise: whether the change is larger than chance within the two runs would make it,
-with 99 % confidence (bootstrap over requests; of rates, over twenty parts of the time).
-What differs between any two runs of the same is not in it: several runs tell that.
-";

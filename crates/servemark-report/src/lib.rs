@@ -36,7 +36,7 @@ pub use aisbench::{
     AisbenchOptions, AisbenchPart, AisbenchRps, AisbenchSpeculation, AisbenchSpeculationJson,
     AisbenchTable, AisbenchTimeline, PrefillRow, RateTarget,
 };
-pub use comparison::{Side, comparison_json, figure_in, write_comparison};
+pub use comparison::{Side, comparison_json, figure_in, write_changes, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
 pub use embedding::{EmbeddingTable, write_grid};
 #[cfg(feature = "sqlite")]

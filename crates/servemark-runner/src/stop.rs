@@ -41,6 +41,15 @@ impl StopHandle {
         self.level()
     }
 
+    /// Asks for this level, unless it was asked for before.
+    pub fn raise(&self, level: Stop) {
+        self.level.send_if_modified(|asked| {
+            let is_more = *asked < level;
+            *asked = level.max(*asked);
+            is_more
+        });
+    }
+
     /// What was asked for so far.
     pub fn level(&self) -> Stop {
         *self.level.borrow()

@@ -14,6 +14,8 @@ pub struct Estimate {
     /// A lower bound that also holds where the sample is too short for an interval. Slow phases that
     /// a short sample did not see can only raise a latency, so this end stays safe.
     pub at_least: f64,
+    /// Standard error of the number, where the sample tells it.
+    pub error: Option<f64>,
     /// Number of values in the sample.
     pub samples: usize,
     /// Number of independent values that the sample is worth.
@@ -74,6 +76,12 @@ impl Bounds {
 }
 
 impl Estimate {
+    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    pub fn reach(&self) -> Option<f64> {
+        let (low, high) = self.bounds.known()?;
+        Some((self.value - low).max(high - self.value))
+    }
+
     /// The estimate in another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
@@ -81,6 +89,7 @@ impl Estimate {
             value: self.value * factor,
             bounds: self.bounds.map(|end| end * factor),
             at_least: self.at_least * factor,
+            error: self.error.map(|error| error * factor),
             ..self
         }
     }

@@ -17,10 +17,13 @@
 //! assert_eq!(mean.effective.round(), 500.0);
 //! ```
 
+mod change;
 mod clustering;
 mod dependence;
 mod estimate;
+mod looks;
 mod mean;
+mod needed;
 mod percentile;
 mod ranks;
 mod sample;
@@ -28,9 +31,15 @@ mod settling;
 mod share;
 mod student;
 
+pub use change::{
+    Known, SumAndCount, chance_of_shares, change_of_groups, change_of_paired_means,
+    change_of_pairs, change_of_two,
+};
 pub use estimate::{Bounds, Estimate, Reason};
+pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;
-pub use ranks::{fewest_draws, rank_bounds};
+pub use needed::Needed;
+pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
 pub use sample::Sample;
 pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};

@@ -3,6 +3,7 @@
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, integrated_length};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
+use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample};
 
 /// A percentile of a sample and where that of the process lies, by ranks of the effective number of
@@ -20,6 +21,8 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     } else if let Some(reason) = dependence.is_too_short(FEWEST_EFFECTIVE) {
         let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
         Bounds::TooShort { times, reason }
+    } else if let Some(times) = beyond_ties(sample, sorted, share) {
+        Bounds::TooShort { times, reason: Reason::RareValues }
     } else {
         match found {
             (Some(low), Some(high)) => Bounds::Known { low, high },
@@ -30,7 +33,10 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
         }
     };
     let at_least = found.0.unwrap_or(f64::NEG_INFINITY);
-    Estimate { value, bounds, at_least, samples, effective: draws }
+    let error = bounds
+        .known()
+        .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
+    Estimate { value, bounds, at_least, error, samples, effective: draws }
 }
 
 /// The dependence of what decides a percentile, and the number of independent values that the sample
@@ -94,6 +100,36 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
     (low, high)
 }
 
+/// How many times longer the sample should be where the percentile is a value that many requests
+/// share, such as that of all requests that did not wait, and it is not clear that the share of larger
+/// ones stays below what the percentile leaves to them. Nothing where that is clear.
+///
+/// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share is
+/// known far worse than their number says.
+fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
+    if 1.0 - share >= MOST_TAIL {
+        return None;
+    }
+    let value = nearest(sorted, share);
+    let alike = value + ALIKE * value.abs();
+    let first = sorted.partition_point(|other| *other < value - ALIKE * value.abs());
+    let larger = sorted.len() - sorted.partition_point(|other| *other <= alike);
+    let ties = sorted.len() - larger - first;
+    if (ties as f64) < MANY_TIES * sorted.len() as f64 {
+        return None;
+    }
+    let hits: Vec<bool> = sample
+        .by_cluster(|cluster| if cluster.iter().any(|other| *other > alike) { 1.0 } else { 0.0 })
+        .into_iter()
+        .map(|hit| hit > 0.0)
+        .collect();
+    let burst = clustering(&hits).max(SMALLEST_BURST);
+    let bursts = larger as f64 / burst;
+    // Three standard errors of a number of bursts, and three for none.
+    let most = (bursts + 3.0 * bursts.sqrt() + 3.0) * burst / sorted.len() as f64;
+    (most > 1.0 - share).then_some((most / (1.0 - share)).max(2.0))
+}
+
 /// The percentile of sorted values, linear between neighbours.
 fn interpolated(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
@@ -113,6 +149,34 @@ fn nearest(sorted: &[f64], share: f64) -> f64 {
 /// Fewer requests than this show nothing of their spread.
 const FEWEST_CLUSTERS: usize = 20;
 /// Independent values that a dependent sample must be worth.
-const FEWEST_EFFECTIVE: f64 = 40.0;
+const FEWEST_EFFECTIVE: f64 = 60.0;
+/// Values are the same one if they differ by less than this part of it: less than clocks show.
+const ALIKE: f64 = 1e-4;
+/// The part of all values from which on equal ones are no accident.
+const MANY_TIES: f64 = 0.05;
+/// The number of larger values that come together at the least, where hardly any were seen.
+const SMALLEST_BURST: f64 = 6.0;
 /// Values are rare where they are less than this share of all.
 const MOST_TAIL: f64 = 0.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_of_equal_values_is_known_only_of_many_requests() {
+        let p99 = |requests: usize, waits: usize| {
+            let value = |at: usize| if at % 997 < waits { 1.0 } else { 0.05 };
+            (0..requests).map(value).collect::<Sample>().percentile(0.99, 0.95)
+        };
+        // None of a thousand requests waited; a busy phase may have been missed.
+        assert!(matches!(p99(1000, 0).bounds, Bounds::TooShort { reason: Reason::RareValues, .. }));
+        assert_eq!(p99(5000, 0).bounds.known(), Some((0.05, 0.05)));
+        // Half of them waited, so that equal values are far below.
+        let half = p99(1000, 500).bounds;
+        assert!(half.known().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
+        // The median is among the equal values, whatever the rare ones do.
+        let median = (0..400).map(|_| 0.05).collect::<Sample>().percentile(0.5, 0.95);
+        assert_eq!(median.bounds.known(), Some((0.05, 0.05)));
+    }
+}

@@ -23,7 +23,8 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
         }
         None => Bounds::Known { low, high },
     };
-    Estimate { value, bounds, at_least: low, samples, effective }
+    let error = Some((value * (1.0 - value) / effective).sqrt());
+    Estimate { value, bounds, at_least: low, error, samples, effective }
 }
 
 /// Fewest independent requests.

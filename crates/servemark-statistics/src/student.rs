@@ -1,6 +1,6 @@
 //! Student's t for values that are independent by construction, such as the means of whole runs.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::moments;
 
@@ -36,6 +36,11 @@ pub fn rises(steps: &[f64], confidence: f64) -> bool {
 /// The quantile of Student's t at a probability.
 pub(crate) fn quantile(probability: f64, degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|student| student.inverse_cdf(probability))
+}
+
+/// The quantile of the normal distribution at a probability.
+pub(crate) fn normal_quantile(probability: f64) -> Option<f64> {
+    Normal::new(0.0, 1.0).ok().map(|normal| normal.inverse_cdf(probability))
 }
 
 #[cfg(test)]

@@ -1,42 +1,56 @@
-//! Two results side by side, and conditions on what changed.
+//! Results before and after a change, and conditions on what changed.
 
-use servemark::metrics::{Broken, Comparison};
-use servemark::report::{comparison_json, write_comparison};
+use servemark::metrics::{Broken, Comparison, Standing, ToleranceJudgement};
+use servemark::report::{comparison_json, write_changes, write_comparison};
 use servemark::{ComparedResults, ExitCode, compare as compare_results};
 use servemark_cli::CompareArgs;
 
 use crate::{score, screen};
 
-/// Compares two results. Its exit code is 3 if a condition holds, or cannot be judged.
+/// Compares results. Its exit code is 3 if a condition holds or a tolerance fails, and 6 where either
+/// cannot be judged.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
-    let paths = [args.before.as_path(), args.after.as_path()];
-    let mut compared = compare_results(
-        paths,
-        &args.figures(),
-        &args.policy(),
-        score::if_damaged(args.skip_damaged),
-    )?;
-    for (path, left_out) in paths.into_iter().zip(&compared.left_out) {
+    let [before, after] = args.sides();
+    let if_damaged = score::if_damaged(args.skip_damaged);
+    let mut compared =
+        compare_results([&before, &after], &args.figures(), &args.policy(), if_damaged)?;
+    for (path, left_out) in &compared.left_out {
         score::say_left_out(path, left_out);
     }
     if args.force {
         compared.comparison = compared.comparison.judged_anyway();
     }
-    screen::print(&shown(args, &compared)?);
-    Ok(judge(args, &compared.comparison))
+    let comparison = &compared.comparison;
+    let judgements: Vec<_> =
+        args.no_worse_than.iter().flat_map(|tolerance| tolerance.judge(comparison)).collect();
+    screen::print(&shown(args, &compared, &judgements)?);
+    Ok(judge(args, comparison, &judgements))
 }
 
-fn shown(args: &CompareArgs, compared: &ComparedResults) -> anyhow::Result<String> {
+fn shown(
+    args: &CompareArgs,
+    compared: &ComparedResults,
+    judgements: &[ToleranceJudgement],
+) -> anyhow::Result<String> {
     let ComparedResults { sides, comparison, .. } = compared;
     if args.json {
-        return Ok(format!("{:#}\n", comparison_json(comparison, sides)));
+        return Ok(format!("{:#}\n", comparison_json(comparison, sides, judgements)));
     }
     let mut table = Vec::new();
-    write_comparison(comparison, sides, &mut table)?;
+    match sides.each_ref().map(Vec::as_slice) {
+        [[before], [after]] if args.has_vllm_table => {
+            write_comparison(comparison, &[before.clone(), after.clone()], &mut table)?;
+        }
+        _ => write_changes(comparison, sides, &mut table)?,
+    }
     Ok(String::from_utf8(table)?)
 }
 
-fn judge(args: &CompareArgs, comparison: &Comparison) -> ExitCode {
+fn judge(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    judgements: &[ToleranceJudgement],
+) -> ExitCode {
     if !comparison.is_judged {
         return refuse(args, comparison);
     }
@@ -45,15 +59,37 @@ fn judge(args: &CompareArgs, comparison: &Comparison) -> ExitCode {
     for broken in &broken {
         screen::complain(&format!("error: --fail-if {broken}"));
     }
-    if broken.is_empty() { ExitCode::Ok } else { ExitCode::GateFailed }
+    for judgement in judgements {
+        screen::complain(&format!("{}: {judgement}", level(judgement.standing)));
+    }
+    let is = |standing| judgements.iter().any(|judgement| judgement.standing == standing);
+    if !broken.is_empty() || is(Standing::Fails) {
+        ExitCode::GateFailed
+    } else if is(Standing::Undecided) {
+        ExitCode::Undecided
+    } else {
+        ExitCode::Ok
+    }
 }
 
-/// Judges no condition where a run's numbers may be its client's.
+fn level(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Holds => "note",
+        Standing::Undecided => "warning",
+        Standing::Fails => "error",
+    }
+}
+
+/// Judges nothing where a run's numbers may be its client's.
 fn refuse(args: &CompareArgs, comparison: &Comparison) -> ExitCode {
     let why: Vec<String> = comparison.doubts.iter().map(ToString::to_string).collect();
     let why = why.join("; ");
     for condition in &args.conditions {
         screen::complain(&format!("error: --fail-if {condition} is not judged: {why} (--force)"));
     }
-    if args.conditions.is_empty() { ExitCode::Ok } else { ExitCode::GateFailed }
+    if !args.no_worse_than.is_empty() {
+        screen::complain(&format!("error: --no-worse-than is not judged: {why} (--force)"));
+    }
+    let has_gate = !args.conditions.is_empty() || !args.no_worse_than.is_empty();
+    if has_gate { ExitCode::Undecided } else { ExitCode::Ok }
 }

@@ -4,6 +4,7 @@
 //! standard output and everything else to standard error. Nothing here is on the measured path:
 //! the progress bar looks at counters ten times a second and the news come between the stages.
 
+mod ab;
 mod aisbench;
 mod compare;
 mod entry;

@@ -32,6 +32,10 @@ fn settled(outputs: &Outputs) -> anyhow::Result<()> {
 fn of(invocation: &Invocation) -> Outputs {
     let mut outputs = Outputs::default();
     match invocation {
+        Invocation::Ab(runs) | Invocation::Noise(runs) if !runs.first.plan_only => {
+            add_inputs(&mut outputs, &runs.first);
+            outputs.add_folder("the run logs", &runs.folder);
+        }
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
         Invocation::Evalscope(runs) if !runs.first.plan_only => {

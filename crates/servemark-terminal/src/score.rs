@@ -37,6 +37,10 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     }
     serve::say_verdict(&scores);
     serve::say_objectives(&scores);
+    serve::say_known(&scores);
+    if !args.json {
+        serve::say_planning(&scores);
+    }
     if let Some(other) = scores.other_verdict() {
         let by = &log.header().servemark;
         screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use servemark::core::RunLogError;
 use servemark::metrics::Standing;
-use servemark::plan::{OutputSpec, ScoringSpec};
+use servemark::plan::{Layout, OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
     SweepRunError, dry_run, execute, stop_on_signals,
@@ -33,11 +33,13 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
 
 fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
     match invocation {
+        Invocation::Ab(runs) => crate::ab::ab(&runs),
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),
         Invocation::Bench(parsed) => bench(&parsed),
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
@@ -137,6 +139,8 @@ pub(crate) fn keep(
     let unwritten = results::write(scores, output, run.sent.as_ref());
     say_verdict(scores);
     say_objectives(scores);
+    say_known(scores);
+    say_planning(scores);
     if let Some(error) = &run.run_log_error {
         unwritten.say();
         let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
@@ -155,10 +159,13 @@ pub(crate) fn keep(
     Ok(scores.exit_code())
 }
 
-/// The audit and each verdict on the run on a line, whatever the tables tell of them, and which of
-/// them the run was not to have.
+/// The audit and each verdict on the run on a line, whatever the tables tell of them, which of them the
+/// run was not to have, and the requests that were sent once more, of which only our own table tells.
 pub(crate) fn say_verdict(scores: &Scores<'_>) {
     let audit = scores.audit();
+    if let Some(resent) = resent_beside_tables(scores) {
+        screen::complain(&format!("note: {resent}"));
+    }
     screen::complain(&match scores.broken_gate() {
         None => format!("Client audit: {audit}"),
         Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
@@ -171,12 +178,37 @@ pub(crate) fn say_verdict(scores: &Scores<'_>) {
     }
 }
 
+/// How many requests were sent once more, where no table tells it.
+fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
+    let is_told = scores.has_table(Layout::Native);
+    scores.audit().resending.resent_in_words().filter(|_| !is_told)
+}
+
 /// A line for each objective of the run.
 pub(crate) fn say_objectives(scores: &Scores<'_>) {
     for judgement in scores.judgements() {
         let is_held = judgement.standing == Standing::Holds;
         let mark = if is_held { "" } else { "error: --slo: " };
         screen::complain(&format!("{mark}{judgement}"));
+    }
+}
+
+/// A line for each figure that was to end the run, and whether the run is valid by the rules of its
+/// profile.
+pub(crate) fn say_known(scores: &Scores<'_>) {
+    if let Some(result) = scores.mlperf() {
+        screen::complain_lines(&result.to_string());
+    }
+    for known in scores.known_enough() {
+        let mark = if known.is_known { "" } else { "error: --until: " };
+        screen::complain(&format!("{mark}{known}"));
+    }
+}
+
+/// A line for each headline figure: how many requests or runs it takes to know it to 2 %.
+pub(crate) fn say_planning(scores: &Scores<'_>) {
+    for planning in scores.planning() {
+        screen::complain(&planning.to_string());
     }
 }
 
@@ -201,4 +233,36 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
     let known = [of_run, of_sweep, of_process, of_log, of_results, of_words];
     known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark::core::{
+        Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp, Unprocessed,
+    };
+
+    use super::*;
+
+    /// What is said beside the tables of a run one request of which was sent once more.
+    fn said(layouts: Vec<Layout>) -> Option<String> {
+        let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
+        recorder.sent(Stamp::from_nanos(1));
+        recorder.resent(Unprocessed::Closed);
+        let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(9));
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let log = RunLog::new(header, vec![record], None);
+        let mut scoring = ScoringSpec::default();
+        scoring.layouts = layouts;
+        resent_beside_tables(&Scores::of(&log, &scoring))
+    }
+
+    #[test]
+    fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
+        let told = said(vec![Layout::Vllm]).unwrap();
+        assert!(
+            told.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{told}"
+        );
+        assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
+    }
 }

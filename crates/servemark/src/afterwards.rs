@@ -146,7 +146,7 @@ mod tests {
         let counts = [0, 8, usize::MAX].map(|room| {
             let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
             let room = Room::with_texts(room);
-            let journal = Journal::open(&output, header, Arc::default(), room).unwrap();
+            let journal = Journal::open(&output, header, Arc::default(), room, None).unwrap();
             let observer = journal.observer();
             (0..4).for_each(|index| observer.finished(record(index)));
             drop(observer);

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use servemark_client::ClientError;
-use servemark_core::{EngineFacts, Phase, Progress, RequestError, RequestRecord};
+use servemark_core::{EarlyStop, EngineFacts, Phase, Progress, RequestError, RequestRecord};
 use servemark_datasets::{DatasetSpec, SkippedLines, Summary};
 use servemark_plan::WorkerSpec;
 use servemark_runner::Stop;
@@ -173,6 +173,11 @@ pub enum News<'a> {
     },
     /// The measurement is over.
     Measured,
+    /// Every figure that was to be known is known, so nothing more was sent.
+    KnownEnough {
+        /// The look that showed it.
+        stop: EarlyStop,
+    },
     /// The user asked the run to stop.
     Stopping {
         /// How far.
@@ -254,11 +259,12 @@ pub enum Activity {
     /// Something that ends when the run is stopped, such as waiting for the server.
     #[default]
     Preparing,
-    /// Tokenizers are loaded and samples drawn, which cannot be interrupted.
+    /// Tokenizers are loaded and samples drawn; if the run is stopped, that is left behind.
     Drawing,
     /// Requests of the measurement are sent and waited for.
     Measuring,
-    /// The measurement is over, and its results are made and written.
+    /// The measurement is over, or was stopped before it began, and the results of all runs that were
+    /// measured are made and written.
     Reporting,
 }
 
@@ -268,15 +274,8 @@ impl Live {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws samples by `draw`, during which the activity is [`Activity::Drawing`].
-    pub(crate) fn drawing<T>(&self, draw: impl FnOnce() -> T) -> T {
-        self.turn_to(Activity::Drawing);
-        let drawn = draw();
-        self.turn_to(Activity::Preparing);
-        drawn
-    }
-
-    fn turn_to(&self, activity: Activity) {
+    /// Changes what is being done now.
+    pub(crate) fn turn_to(&self, activity: Activity) {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = activity;
     }
 

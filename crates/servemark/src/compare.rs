@@ -1,39 +1,38 @@
-//! Two results, read from wherever they are and held against each other.
+//! Results, read from wherever they are and held against each other.
 
-use std::fs;
-use std::io::{self, Read};
+mod source;
+
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-use servemark_core::{IfDamaged, LeftOut, RunLog, RunLogError, RunLogReader};
-use servemark_metrics::{
-    Audit, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, Metrics, ScoredRun,
-};
-use servemark_report::{Side, figure_in};
+use servemark_core::{IfDamaged, LeftOut, RunLogError};
+use servemark_metrics::{ComparedRun, ComparedSide, Comparison, Doubt, Figure, MetricPolicy};
+use servemark_report::Side;
 use thiserror::Error;
 
+use self::source::{Source, files_in};
 use crate::ExitCode;
 
-/// Two results, held against each other.
+/// Results before and after a change, held against each other.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ComparedResults {
-    /// What they are called.
-    pub sides: [Side; 2],
+    /// What the results of either side are called.
+    pub sides: [Vec<Side>; 2],
     /// What differs.
     pub comparison: Comparison,
-    /// The lines of each that were not read, if it is a run log.
-    pub left_out: [LeftOut; 2],
+    /// The lines of run logs that were not read, by file.
+    pub left_out: Vec<(PathBuf, LeftOut)>,
 }
 
-/// Why two results cannot be compared.
+/// Why results cannot be compared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// A file cannot be read.
+    /// A file or a folder cannot be read.
     #[error("cannot read {path}", path = path.display())]
     Read {
-        /// The file.
+        /// The file or folder.
         path: PathBuf,
         /// Why.
         #[source]
@@ -51,12 +50,33 @@ pub enum CompareError {
         /// The file.
         path: PathBuf,
     },
+    /// A folder has no run logs.
+    #[error("{path} has no run log (a .jsonl file of a run)", path = path.display())]
+    EmptyFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Runs of one side had different loads, so they are no repeats of each other.
+    #[error(
+        "{one} and {other} are not runs of one load ({difference}): give the logs of one load on \
+         each side",
+        one = one.display(),
+        other = other.display()
+    )]
+    Loads {
+        /// The one.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// What differs.
+        difference: String,
+    },
     /// They have nothing in common.
     #[error("{before} and {after} have no number in common", before = before.display(), after = after.display())]
     Nothing {
-        /// The one.
+        /// The first of the one side.
         before: PathBuf,
-        /// The other.
+        /// The first of the other.
         after: PathBuf,
     },
 }
@@ -68,122 +88,111 @@ impl CompareError {
     }
 }
 
-/// Compares two run logs by a policy's definitions, or result files of SGLang's or vLLM's by the
-/// numbers that are in them. Of a result file with several lines the last one counts.
+/// Compares run logs by a policy's definitions, or result files of SGLang's or vLLM's by the numbers
+/// that are in them: one or several on either side. A folder stands for the run logs in it. Of a
+/// result file with several lines the last one counts.
 pub fn compare(
-    [before, after]: [&Path; 2],
+    sides: [&[PathBuf]; 2],
     figures: &[Figure],
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    let sources = [Source::read(before, if_damaged)?, Source::read(after, if_damaged)?];
-    let sides = [sources[0].side(before), sources[1].side(after)];
-    let comparison = if let [Source::Log(before, _), Source::Log(after, _)] = &sources {
-        let [before, after] = [before, after].map(|log| ScoredRun::of(log, policy));
-        Comparison::of_runs(&before, &after, figures)
-    } else {
-        let [before, after] = sources.each_ref().map(|source| source.numbers(policy));
-        Comparison::of(figures, |figure| before.read(figure), |figure| after.read(figure))
-    };
-    let audited = sources.iter().zip([ComparedSide::Before, ComparedSide::After]);
-    let doubts = audited.filter_map(|(source, side)| source.doubt(side));
+    let reader = SideReader { figures, policy, if_damaged };
+    let [before, after] = [files_in(sides[0])?, files_in(sides[1])?];
+    let is_single = before.len() == 1 && after.len() == 1;
+    let read_before = reader.read(&before, ComparedSide::Before, is_single)?;
+    let read_after = reader.read(&after, ComparedSide::After, is_single)?;
+    let comparison = Comparison::of_runs(&read_before.runs, &read_after.runs, figures);
+    let doubts = read_before.doubts.into_iter().chain(read_after.doubts);
     let comparison = comparison.with_doubts(doubts);
     if comparison.changes.is_empty() {
-        return Err(CompareError::Nothing { before: before.into(), after: after.into() });
+        let first = |files: &[PathBuf]| files.first().cloned().unwrap_or_default();
+        return Err(CompareError::Nothing { before: first(&before), after: first(&after) });
     }
-    let left_out = sources.map(Source::left_out);
-    Ok(ComparedResults { sides, comparison, left_out })
+    let left_out = read_before.left_out.into_iter().chain(read_after.left_out).collect();
+    Ok(ComparedResults { sides: [read_before.names, read_after.names], comparison, left_out })
 }
 
-/// What is in a file.
-#[derive(Debug)]
-enum Source {
-    Log(Box<RunLog>, LeftOut),
-    Result(Value),
+/// How the results of a side are read.
+#[derive(Clone, Copy, Debug)]
+struct SideReader<'a> {
+    figures: &'a [Figure],
+    policy: &'a MetricPolicy,
+    if_damaged: IfDamaged,
 }
 
-/// The numbers of a file.
-#[derive(Debug)]
-enum Numbers<'a> {
-    Scored(Box<Metrics>),
-    Given(&'a Value),
+/// The results of one side.
+#[derive(Debug, Default)]
+struct ReadSide {
+    names: Vec<Side>,
+    runs: Vec<ComparedRun>,
+    doubts: Vec<Doubt>,
+    left_out: Vec<(PathBuf, LeftOut)>,
 }
 
-impl Source {
-    fn read(path: &Path, if_damaged: IfDamaged) -> Result<Self, CompareError> {
-        let failed = |source| CompareError::Read { path: path.into(), source };
-        if is_run_log(path).map_err(failed)? {
-            let reader = RunLogReader::open(path)?.without_texts().if_damaged(if_damaged);
-            let (log, left_out) = reader.into_log_and_left_out()?;
-            return Ok(Self::Log(Box::new(log), left_out));
-        }
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        let result = serde_json::from_str::<Value>(last).ok().filter(Value::is_object);
-        result
-            .or_else(|| serde_json::from_str(&text).ok().filter(Value::is_object))
-            .map(Self::Result)
-            .ok_or_else(|| CompareError::NoResult { path: path.into() })
-    }
-
-    fn left_out(self) -> LeftOut {
-        match self {
-            Self::Log(_, left_out) => left_out,
-            Self::Result(_) => LeftOut::default(),
-        }
-    }
-
-    fn side(&self, path: &Path) -> Side {
-        let source = path.display().to_string();
-        match self {
-            Self::Log(log, _) => {
-                let mut side = Side::new(source);
-                side.model = Some(log.header().facts.model.clone());
-                side
+impl SideReader<'_> {
+    /// Reads one file after the other and keeps of each what the comparison needs. The latencies of
+    /// single requests count only where each side is one run.
+    fn read(
+        &self,
+        files: &[PathBuf],
+        side: ComparedSide,
+        is_single: bool,
+    ) -> Result<ReadSide, CompareError> {
+        let mut read = ReadSide::default();
+        let mut first: Option<(&Path, source::Load)> = None;
+        for (number, path) in (1..).zip(files) {
+            let source = Source::read(path, self.if_damaged)?;
+            match (&first, source.load()) {
+                (Some((one, load)), Some(other)) if *load != other => {
+                    let difference = load.difference(&other);
+                    let (one, other) = ((*one).to_owned(), path.clone());
+                    return Err(CompareError::Loads { one, other, difference });
+                }
+                (None, Some(load)) => first = Some((path, load)),
+                _ => {}
             }
-            Self::Result(result) => Side::of_result(source, result),
+            let doubt = source.doubt(side);
+            let is_alone = files.len() == 1;
+            read.doubts.extend(doubt.map(
+                |doubt| {
+                    if is_alone { doubt } else { doubt.about_run(number) }
+                },
+            ));
+            read.names.push(source.side(path));
+            let run = source.run(self.figures, self.policy);
+            read.runs.push(if is_single { run } else { run.without_requests() });
+            read.left_out.extend(source.left_out().map(|left_out| (path.clone(), left_out)));
         }
-    }
-
-    /// The doubt about a run. A result file says nothing of its client.
-    fn doubt(&self, side: ComparedSide) -> Option<Doubt> {
-        match self {
-            Self::Log(log, _) => Doubt::of(side, &Audit::of(log)),
-            Self::Result(_) => None,
-        }
-    }
-
-    fn numbers(&self, policy: &MetricPolicy) -> Numbers<'_> {
-        match self {
-            Self::Log(log, _) => Numbers::Scored(Box::new(Metrics::score(log, policy))),
-            Self::Result(result) => Numbers::Given(result),
-        }
+        Ok(read)
     }
 }
-
-impl Numbers<'_> {
-    fn read(&self, figure: Figure) -> Option<f64> {
-        match self {
-            Self::Scored(metrics) => figure.read(metrics),
-            Self::Given(result) => figure_in(result, figure),
-        }
-    }
-}
-
-/// A run log begins with its header.
-fn is_run_log(path: &Path) -> io::Result<bool> {
-    let mut start = Vec::new();
-    fs::File::open(path)?.take(RUN_LOG.len() as u64).read_to_end(&mut start)?;
-    Ok(start == RUN_LOG)
-}
-
-const RUN_LOG: &[u8] = b"{\"header\":";
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use serde_json::Value;
     use servemark_core::{Footer, Header, RunFacts, RunLogWriter, Stamp};
 
     use super::*;
+
+    fn compare_two(
+        [before, after]: [&Path; 2],
+        figures: &[Figure],
+    ) -> Result<ComparedResults, CompareError> {
+        compare_all([&[before], &[after]], figures)
+    }
+
+    fn compare_all(
+        [before, after]: [&[&Path]; 2],
+        figures: &[Figure],
+    ) -> Result<ComparedResults, CompareError> {
+        let owned = |side: &[&Path]| side.iter().map(|path| (*path).to_owned()).collect();
+        let [before, after]: [Vec<PathBuf>; 2] = [owned(before), owned(after)];
+        let policy = MetricPolicy::native();
+        compare([&before, &after], figures, &policy, IfDamaged::Refuse)
+    }
 
     fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
         let path = folder.join(name);
@@ -192,8 +201,14 @@ mod tests {
     }
 
     fn log(folder: &Path, name: &str, seconds: u64) -> PathBuf {
+        log_at(folder, name, seconds, None)
+    }
+
+    fn log_at(folder: &Path, name: &str, seconds: u64, rate: Option<f64>) -> PathBuf {
         let path = folder.join(name);
-        let header = Header::new(0, RunFacts::default(), Value::Null);
+        let mut facts = RunFacts::default();
+        facts.request_rate = rate;
+        let header = Header::new(0, facts, Value::Null);
         let mut footer = Footer::default();
         footer.ended = Stamp::from_nanos(seconds * 1_000_000_000);
         RunLogWriter::create(&path, &header).unwrap().close(&footer).unwrap();
@@ -203,8 +218,7 @@ mod tests {
     #[track_caller]
     fn durations(before: &Path, after: &Path) -> (f64, f64) {
         let figures = ["duration".parse().unwrap()];
-        let compared =
-            compare([before, after], &figures, &MetricPolicy::native(), IfDamaged::Refuse).unwrap();
+        let compared = compare_two([before, after], &figures).unwrap();
         let change = compared.comparison.changes[0];
         (change.before, change.after)
     }
@@ -228,12 +242,42 @@ mod tests {
         let missing = folder.path().join("missing.json");
         let error = |before: &Path, after: &Path| {
             let figures = Figure::headline();
-            compare([before, after], &figures, &MetricPolicy::native(), IfDamaged::Refuse)
-                .unwrap_err()
-                .to_string()
+            compare_two([before, after], &figures).unwrap_err().to_string()
         };
         assert!(error(&other, &other).ends_with("have no number in common"));
         assert!(error(&other, &text).contains("neither a run log nor a result file"));
         assert!(error(&missing, &text).starts_with("cannot read"));
+    }
+
+    #[test]
+    fn a_folder_stands_for_the_run_logs_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = folder.path().join("before");
+        fs::create_dir(&before).unwrap();
+        for (name, seconds) in [("b.jsonl", 4), ("a.jsonl", 2)] {
+            log(&before, name, seconds);
+        }
+        file(&before, "result.json", "{\"duration\": 99}");
+        file(&before, "lines.jsonl", "{\"duration\": 99}");
+        let after = log(folder.path(), "after.jsonl", 6);
+        let figures = ["duration".parse().unwrap()];
+        let compared = compare_all([&[&before], &[&after]], &figures).unwrap();
+        assert_eq!(compared.comparison.runs, [2, 1]);
+        assert_eq!(compared.comparison.changes[0].before.to_string(), "3");
+        assert!(compared.sides[0][0].source.ends_with("a.jsonl"));
+        let empty = tempfile::tempdir().unwrap();
+        let error = compare_all([&[empty.path()], &[&after]], &figures).unwrap_err().to_string();
+        assert!(error.ends_with("has no run log (a .jsonl file of a run)"), "{error}");
+    }
+
+    #[test]
+    fn runs_of_one_side_have_one_load() {
+        let folder = tempfile::tempdir().unwrap();
+        let slow = log_at(folder.path(), "slow.jsonl", 2, Some(5.0));
+        let fast = log_at(folder.path(), "fast.jsonl", 2, Some(10.0));
+        let figures = ["duration".parse().unwrap()];
+        let error = compare_all([&[&slow, &fast], &[&slow]], &figures).unwrap_err().to_string();
+        assert!(error.contains("not runs of one load (5 and 10 requests/s)"), "{error}");
+        assert!(compare_all([&[&slow], &[&fast]], &figures).is_ok());
     }
 }

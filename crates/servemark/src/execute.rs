@@ -12,9 +12,11 @@ use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
 use crate::draw::Load;
+use crate::drawing::drawing;
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
+use crate::until::{RunStop, Watcher};
 use crate::{ExecuteError, Outputs, RunContext, Sent, afterwards, align, draw, facts, files};
 
 /// A run that came to its end, by itself or because it was stopped.
@@ -96,12 +98,18 @@ pub(crate) async fn measure(
     let before = async { Ok(server.before(plan, context).await) };
     header.server_info = context.unless_stopped(before).await?;
     let (live, room) = (context.live.clone(), Room::of(plan));
-    let journal = Journal::open(&plan.output, header, live, room)?;
-    let stage = Stage { plan, context, server, names, load };
+    let stop = RunStop::of(plan, context);
+    let watcher = Watcher::of(plan, load, &header.facts, &stop);
+    let journal = Journal::open(&plan.output, header, live, room, watcher)?;
+    let stage = Stage { plan, context, server, names, load, stop: stop.signal() };
     warn(&stage);
     let measured = stage.perform(clock, &journal).await?;
     let (closing, lost_shards) = (journal.close(), measured.lost_shards);
+    if let Some(stop) = closing.early_stop {
+        context.tell(&News::KnownEnough { stop });
+    }
     let mut footer = afterwards::ask(plan, context, server, load, measured).await;
+    footer.early_stop = closing.early_stop;
     if !plan.model.untokenized {
         footer.retokenized = afterwards::count(context, tokenizer, &closing);
     }
@@ -128,11 +136,13 @@ async fn drawn(
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let (tokenizer, load) = context.live.drawing(|| {
-        let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-        let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
-        Ok::<_, ExecuteError>((tokenizer, load))
-    })?;
+    let is_simulated = server.is_simulated();
+    let work = move |context: &RunContext| {
+        let tokenizer = discover::tokenizer(&files.tokenizer, &files.plan.workload.dataset)?;
+        let load = draw::load(&files.plan, context, is_simulated, tokenizer.as_ref(), run)?;
+        Ok((tokenizer, load))
+    };
+    let (tokenizer, load) = drawing(context, work).await?;
     Ok((server, names, tokenizer, load))
 }
 

@@ -10,12 +10,14 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use servemark_core::{
-    Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader, RunLogWriter,
+    EarlyStop, Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader,
+    RunLogWriter,
 };
 use servemark_metrics::Audit;
 use servemark_plan::{BenchPlan, OutputSpec};
 use servemark_runner::{Backlog, Observer};
 
+use crate::until::Watcher;
 use crate::{ExecuteError, Live};
 
 /// A run's memory. Records reach it over a channel and are written by a thread of its own, so
@@ -60,6 +62,7 @@ struct Kept {
     file: Option<Result<RunLogWriter, RunLogError>>,
     /// How many bytes of texts may still be kept.
     room: usize,
+    watcher: Option<Watcher>,
 }
 
 /// A run's log as it will stay.
@@ -83,15 +86,19 @@ pub(crate) struct Closing {
     pub(crate) texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
     path: Option<PathBuf>,
+    /// The look that ended the run, if one did.
+    pub(crate) early_stop: Option<EarlyStop>,
 }
 
 impl Journal {
-    /// Opens the log, if there is to be one, and writes its header.
+    /// Opens the log, if there is to be one, and writes its header. A watcher looks at the requests as
+    /// they end.
     pub(crate) fn open(
         output: &OutputSpec,
         header: Header,
         live: Arc<Live>,
         room: Room,
+        watcher: Option<Watcher>,
     ) -> Result<Self, ExecuteError> {
         let open = |path| RunLogWriter::open(path, output.run_log_if_taken, &header);
         let file = output.run_log.as_deref().map(open).transpose()?;
@@ -99,11 +106,18 @@ impl Journal {
         // What goes into a pipe cannot be read again.
         let texts =
             if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
+        let kept = Kept {
+            records: Vec::new(),
+            texts_left: 0..0,
+            file: file.map(Ok),
+            room: texts,
+            watcher,
+        };
         let ((desk, inbox), backlog) = (channel(), Arc::new(Backlog::new(room.unwritten)));
         let correspondent = Correspondent { desk, backlog: Arc::clone(&backlog), live };
         let clerk = Builder::new()
             .name("run-log".to_owned())
-            .spawn(move || keep(&inbox, &backlog, file, texts))
+            .spawn(move || keep(&inbox, &backlog, kept))
             .map_err(ExecuteError::Machine)?;
         Ok(Self { header, clerk, correspondent, path })
     }
@@ -117,8 +131,9 @@ impl Journal {
     pub(crate) fn close(self) -> Closing {
         drop(self.correspondent);
         let kept = self.clerk.join().expect("the clerk only appends");
-        let Kept { records, texts_left, file, room: _ } = kept;
-        Closing { header: self.header, records, texts_left, file, path: self.path }
+        let Kept { records, texts_left, file, room: _, watcher } = kept;
+        let early_stop = watcher.and_then(|watcher| watcher.early_stop());
+        Closing { header: self.header, records, texts_left, file, path: self.path, early_stop }
     }
 }
 
@@ -150,18 +165,15 @@ impl Closing {
 }
 
 #[expect(clippy::disallowed_methods, reason = "what is waited for is whoever comes within it")]
-fn keep(
-    inbox: &Receiver<RequestRecord>,
-    backlog: &Backlog,
-    file: Option<RunLogWriter>,
-    room: usize,
-) -> Kept {
-    let mut kept = Kept { records: Vec::new(), texts_left: 0..0, file: file.map(Ok), room };
+fn keep(inbox: &Receiver<RequestRecord>, backlog: &Backlog, mut kept: Kept) -> Kept {
     let _lift = Lift(backlog);
     while let Ok(first) = inbox.recv() {
         std::thread::sleep(GATHERING);
         for record in iter::once(first).chain(inbox.try_iter()) {
             kept.add(record, backlog);
+        }
+        if let Some(watcher) = &mut kept.watcher {
+            watcher.look();
         }
     }
     kept
@@ -180,6 +192,9 @@ impl Kept {
     fn add(&mut self, mut record: RequestRecord, backlog: &Backlog) {
         let is_on_disk = self.write(&record);
         backlog.remove(weight(&record));
+        if let Some(watcher) = &mut self.watcher {
+            watcher.add(&record);
+        }
         self.room = self.room.saturating_sub(record.text.len());
         if self.room == 0 && is_on_disk {
             self.leave_text(&mut record);
@@ -298,7 +313,7 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let most = NonZeroU64::new(256 << 10).unwrap();
         let room = Room { unwritten: most, texts: 0 };
-        let journal = Journal::open(&output(&path), header, Arc::default(), room).unwrap();
+        let journal = Journal::open(&output(&path), header, Arc::default(), room, None).unwrap();
         let observer = journal.observer();
         let backlog = observer.backlog().unwrap();
         (0..10).for_each(|index| observer.finished(record(index)));
@@ -321,7 +336,7 @@ mod tests {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         // Room for the texts of two.
         let room = Room::with_texts(40 << 10);
-        let journal = Journal::open(&output(&path), header, Arc::default(), room).unwrap();
+        let journal = Journal::open(&output(&path), header, Arc::default(), room, None).unwrap();
         let observer = journal.observer();
         (0..5).for_each(|index| observer.finished(record(index)));
         drop(observer);
@@ -336,7 +351,8 @@ mod tests {
     fn without_a_disk_every_text_is_kept() {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let room = Room::with_texts(0);
-        let journal = Journal::open(&OutputSpec::default(), header, Arc::default(), room).unwrap();
+        let journal =
+            Journal::open(&OutputSpec::default(), header, Arc::default(), room, None).unwrap();
         let observer = journal.observer();
         observer.finished(record(0));
         drop(observer);

@@ -86,6 +86,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ab;
 mod affinity;
 mod afterwards;
 mod aisbench_files;
@@ -97,6 +98,7 @@ mod compare;
 mod context;
 mod discover;
 mod draw;
+mod drawing;
 #[cfg(feature = "engine")]
 mod engine;
 mod error;
@@ -108,6 +110,7 @@ mod grace;
 mod greeting;
 mod journal;
 mod known;
+mod noise;
 mod offline;
 mod one_batch;
 mod outputs;
@@ -125,8 +128,10 @@ mod signals;
 mod slices;
 mod stage;
 mod sweep;
+mod until;
 mod vllm_files;
 
+pub use ab::{Ab, AbRun, AbServers};
 pub use aisbench_files::AisbenchSaved;
 pub use audience::{Activity, Audience, Live, News, Profiler, Switch};
 pub use capacity::{Figures, Source};
@@ -136,6 +141,7 @@ pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use execute::{DryRun, Run, dry_run, execute};
 pub use grace::Grace;
+pub use noise::{KnownNoise, NoiseStore};
 pub use offline::{offline_latency, offline_throughput};
 pub use one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
 pub use outputs::{OutputError, Outputs};

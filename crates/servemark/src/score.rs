@@ -7,10 +7,10 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, FailOn, Judgement, MetricPolicy, Metrics, PlateauSpec, RunVerdict, ServerCounts,
-    Standing, Verdict,
+    Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, Planning,
+    PlateauSpec, RunVerdict, ServerCounts, Standing, Verdict,
 };
-use servemark_plan::{BenchPlan, Layout, ScoringSpec, SloSpec};
+use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
     EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
     ScoreJson, SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
@@ -94,8 +94,9 @@ impl<'a> Scores<'a> {
     /// Writes what the run shows as one JSON document: estimates with their intervals, verdicts on the
     /// run and on the client, objectives, and every number of our own table.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let slo = self.judgements();
-        self.write(Layout::Native, &ScoreJson { slo: &slo }, out)
+        let (slo, until, mlperf) = (self.judgements(), self.known_enough(), self.mlperf());
+        let document = ScoreJson { slo: &slo, until: &until, mlperf: mlperf.as_ref() };
+        self.write(Layout::Native, &document, out)
     }
 
     /// Appends a line to a file of results, with an entry for every request if `details` are
@@ -122,6 +123,11 @@ impl<'a> Scores<'a> {
     /// What the client did to the run.
     pub fn audit(&self) -> &Audit {
         self.audit.get_or_init(|| Audit::of(self.log))
+    }
+
+    /// Whether a table of this layout is among those that are printed.
+    pub fn has_table(&self, layout: Layout) -> bool {
+        self.scoring.layouts.contains(&layout)
     }
 
     /// The verdict that the log has of itself, if its audit is another than this one: whoever wrote
@@ -168,10 +174,33 @@ impl<'a> Scores<'a> {
         self.scoring.slo.as_ref().map_or_else(Vec::new, judge)
     }
 
-    /// What an objective that does not hold makes of the exit code: one that is missed weighs more than
-    /// one that is undecided.
+    /// What it takes to know each headline figure to 2 %, where our own table is among those that are
+    /// printed; of a run that did not come to its end nothing is said.
+    pub fn planning(&self) -> Vec<Planning> {
+        let is_asked = self.scoring.layouts.contains(&Layout::Native) && self.log.is_complete();
+        if is_asked { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
+    }
+
+    /// What the run shows of the figures that were to end it, by our own definitions.
+    pub fn known_enough(&self) -> Vec<KnownEnough> {
+        let of =
+            |until: &UntilSpec| KnownEnough::of_log(self.log, &until.targets, until.confidence);
+        self.scoring.until.as_ref().map_or_else(Vec::new, of)
+    }
+
+    /// What `LoadGen` of `MLPerf` would say of the run, if it is to be valid by its rules.
+    pub fn mlperf(&self) -> Option<MlperfResult> {
+        let is_asked = self.scoring.profile == Some(RunProfile::Mlperf);
+        let objectives = self.scoring.slo.as_ref().map_or(&[][..], |slo| &slo.objectives);
+        is_asked.then(|| MlperfResult::of(self.log, objectives))
+    }
+
+    /// What an objective that does not hold makes of the exit code, or a figure that was to be known and
+    /// is not: an objective that is missed weighs more than what is undecided.
     fn gate_code(&self) -> ExitCode {
+        let is_open = || self.known_enough().iter().any(|known| !known.is_known);
         match self.judgements().iter().map(|judgement| judgement.standing).max() {
+            None | Some(Standing::Holds) if is_open() => ExitCode::Undecided,
             None | Some(Standing::Holds) => ExitCode::Ok,
             Some(Standing::Undecided) => ExitCode::Undecided,
             Some(Standing::Fails) => ExitCode::GateFailed,
@@ -180,8 +209,9 @@ impl<'a> Scores<'a> {
 
     /// What the gates on a run that is over make of the exit code.
     pub fn gates(&self) -> ExitCode {
+        let is_invalid = self.mlperf().is_some_and(|result| !result.is_valid);
         let is_broken = self.broken_gate().is_some() || !self.unwanted().is_empty();
-        if is_broken { ExitCode::GateFailed } else { self.gate_code() }
+        if is_broken || is_invalid { ExitCode::GateFailed } else { self.gate_code() }
     }
 
     /// What the exit code says of the run.

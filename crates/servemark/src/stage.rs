@@ -13,7 +13,7 @@ use servemark_core::{
 };
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
-use servemark_runner::{self as runner, Fleet, Runner, Share, Stop, WarmupSpec};
+use servemark_runner::{self as runner, Fleet, Runner, Share, Stop, StopSignal, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
 use crate::audience::News;
@@ -32,6 +32,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) server: &'a Server,
     pub(crate) names: &'a Names,
     pub(crate) load: &'a Load,
+    /// What stops the run.
+    pub(crate) stop: StopSignal,
 }
 
 /// What is known when the last answer is in.
@@ -62,7 +64,7 @@ impl Stage<'_> {
     ) -> Result<Measured, ExecuteError> {
         let transport = self.transport(clock).map_err(ExecuteError::Target)?;
         let pacer = SystemPacer::new(clock).map_err(ExecuteError::Machine)?;
-        let stop = self.context.stop.signal();
+        let stop = self.stop.clone();
         let runner = Runner::new(pacer, &self.plan.load, journal.observer(), stop);
         let profile = self.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, self.context, self.server, clock)?;

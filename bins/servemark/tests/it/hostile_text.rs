@@ -102,7 +102,7 @@ fn a_hostile_run_log_is_scored_and_compared_without_harm_to_the_terminal() {
         is_harmless(&compared, "compare");
         if !more.is_empty() {
             let document: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
-            assert_eq!(document["before"]["model"], HOSTILE);
+            assert_eq!(document["sources"]["before"][0]["model"], HOSTILE);
         }
     }
     is_harmless(&servemark(&folder, &["rerun", "run.jsonl", "--plan-only"]), "rerun");

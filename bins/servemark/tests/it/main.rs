@@ -12,6 +12,7 @@ mod hostile_text;
 mod one_batch;
 mod rerun;
 mod sweeps;
+mod until;
 mod vllm_runs;
 
 use std::fs;
@@ -164,4 +165,24 @@ fn what_is_not_built_is_refused_by_name() {
     refuses(&["evalscope", "eval"], &["evalscope eval is not built yet"]);
     refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);
     refuses(&[], &["--help"]);
+}
+
+#[test]
+fn a_run_says_how_many_requests_its_figures_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = servemark(&folder, &[&RUN[..], &["--num-prompt", "40"]].concat());
+    let news = text(&run.stderr);
+    let line = news.lines().find(|line| line.starts_with("for +-2 % of the mean TTFT: "));
+    assert!(line.is_some_and(|line| line.contains(" by 40)")), "{news}");
+    let score = servemark(&folder, &["score", "run.jsonl"]);
+    assert!(text(&score.stderr).contains(line.unwrap()), "{}", text(&score.stderr));
+    let json = servemark(&folder, &["score", "run.jsonl", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let planning = document["planning"].as_array().unwrap();
+    let mean = planning.iter().find(|plan| plan["figure"] == "ttft_ms.mean").unwrap();
+    assert!(mean["requests"].as_u64().unwrap() > 0, "{mean}");
+    assert_eq!(mean["asked_percent"], 2.0);
+    // The peer's table alone brings no line of ours.
+    let peer = servemark(&folder, &["score", "run.jsonl", "--layout", "sglang"]);
+    assert!(!text(&peer.stderr).contains("for +-2 %"), "{}", text(&peer.stderr));
 }

@@ -16,16 +16,20 @@ pub fn embedding_bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let identity = identity(program, &args);
     let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
+    let identity = identity(program, &asked.identifying);
+    if asked.profile.is_some() {
+        let when = "on embeddings and rankings, of which MLPerf has no Server scenario";
+        return Err(refuse(CliError::NoEffect { flag: "--profile mlperf", when }));
+    }
     let gate = asked.slo.gate().map_err(refuse)?;
     if asked.slo.is_search() {
+        asked.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args).map_err(refuse)?;
     }
     let mut sweep = embedding::parse(program, args, environment)?;
     for point in &mut sweep.points {
-        point.plan.scoring.slo.clone_from(&gate);
-        slo::check(&point.plan).map_err(refuse)?;
+        asked.complete(&mut point.plan, gate.as_ref()).map_err(refuse)?;
     }
     if !asked.slo.is_search() {
         let idle = |flag| CliError::NoEffect { flag, when: "without --slo-search" };
@@ -43,9 +47,13 @@ pub fn embedding_bench(
 pub(crate) const SEARCH_NOTES: &str = "\
 Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
 response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
-3 unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+0 if confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if \
+the run cannot tell or is not judged. With --slo-search request-rate or \
 max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. Run logs of a search are \
 kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
---sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.";
+--sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.
+
+Known figures: --until e2el:mean+-2%,requests_per_s+-1% ends a run when all of them are known with 95 % \
+confidence; the number of requests stays its limit, and the exit code is 6 if it ends there before.";

@@ -213,6 +213,10 @@ pub struct Footer {
     pub ended: Stamp,
     /// Whether the user stopped the run before its plan was through, or a part of it died.
     pub interrupted: bool,
+    /// The look at which every figure that was to be known was known well enough, so that the run ended
+    /// before its plan was through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_stop: Option<EarlyStop>,
     /// When the client stopped reusing connections, if it did: the server had closed several in a row
     /// after whole answers that announced keep-alive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,6 +245,23 @@ pub struct Footer {
     /// What the bundled simulator really did, request by request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub truth: Vec<Truth>,
+}
+
+/// The look at a run that ended it.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EarlyStop {
+    /// One-based number of the look.
+    pub look: usize,
+    /// Number of measured requests that were over then.
+    pub requests: usize,
+}
+
+impl EarlyStop {
+    /// A look of this number at so many requests.
+    pub fn new(look: usize, requests: usize) -> Self {
+        Self { look, requests }
+    }
 }
 
 /// What the client itself used during the measurement, and what it was kept from.

@@ -10,21 +10,24 @@ use crate::{Audit, Verdict};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Doubt {
-    /// Which of the two runs.
+    /// On which side the run is.
     pub side: ComparedSide,
+    /// The number of the run on its side, from 1, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<usize>,
     /// The verdict of its client audit.
     pub verdict: Verdict,
     /// The reasons for the verdict.
     pub reason: String,
 }
 
-/// One of two runs that are compared. Closed.
+/// One of the two sides of a comparison. Closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedSide {
-    /// The run to start from.
+    /// What the comparison starts from.
     Before,
-    /// The run that is held against it.
+    /// What is held against it.
     After,
 }
 
@@ -37,7 +40,13 @@ impl Doubt {
         }
         let decisive = audit.reasons.iter().filter(|finding| finding.verdict >= Verdict::Suspect);
         let reasons: Vec<&str> = decisive.map(|finding| finding.reason.as_str()).collect();
-        Some(Self { side, verdict: audit.verdict, reason: reasons.join("; ") })
+        Some(Self { side, run: None, verdict: audit.verdict, reason: reasons.join("; ") })
+    }
+
+    /// The doubt about one of several runs of a side, by its number from 1.
+    #[must_use]
+    pub fn about_run(self, run: usize) -> Self {
+        Self { run: Some(run), ..self }
     }
 }
 
@@ -47,6 +56,10 @@ impl fmt::Display for Doubt {
             ComparedSide::Before => "A",
             ComparedSide::After => "B",
         };
-        write!(f, "the client of {side} was {}: {}", self.verdict, self.reason)
+        write!(f, "the client of {side}")?;
+        if let Some(run) = self.run {
+            write!(f, ", run {run},")?;
+        }
+        write!(f, " was {}: {}", self.verdict, self.reason)
     }
 }

@@ -45,7 +45,7 @@ pub enum Broken<'a> {
 impl Broken<'_> {
     /// Whether chance alone may have done it.
     pub fn is_noise(&self) -> bool {
-        matches!(self, Self::Held(_, change) if change.worth() == Worth::Noise)
+        matches!(self, Self::Held(_, change) if change.worth() == Worth::Same)
     }
 }
 

@@ -8,7 +8,8 @@ use servemark_core::{
     Stamp, Usage,
 };
 use servemark_metrics::{
-    Comparison, Condition, Figure, MetricPolicy, Metrics, ScoredRun, SeveralRuns, Worth,
+    Basis, ComparedRun, Comparison, Condition, Figure, MetricPolicy, Metrics, SeveralRuns,
+    Standing, Tolerance, Worth,
 };
 use servemark_rng::Pcg64;
 
@@ -45,7 +46,8 @@ fn figures() -> Vec<Figure> {
 
 fn compared(before: &RunLog, after: &RunLog) -> Comparison {
     let policy = MetricPolicy::native();
-    let [before, after] = [before, after].map(|log| ScoredRun::of(log, &policy));
+    let [before, after] =
+        [before, after].map(|log| [ComparedRun::of_log(log, &policy, &figures())]);
     Comparison::of_runs(&before, &after, &figures())
 }
 
@@ -56,24 +58,24 @@ fn worth(comparison: &Comparison) -> Vec<Worth> {
 #[test]
 fn two_draws_of_the_same_are_no_change() {
     let comparison = compared(&log(200, 100.0, 1), &log(200, 100.0, 2));
-    let noise = Worth::Noise;
-    assert_eq!(worth(&comparison), [noise, noise, noise, noise, Worth::Unknown]);
+    assert_eq!(worth(&comparison), [Worth::Same; 5]);
 }
 
 #[test]
 fn what_is_slower_by_more_than_chance_is_worse() {
     let comparison = compared(&log(200, 100.0, 1), &log(200, 110.0, 2));
     let worse = Worth::Worse;
-    assert_eq!(worth(&comparison), [worse, worse, worse, worse, Worth::Unknown]);
+    assert_eq!(worth(&comparison), [worse, worse, worse, worse, Worth::Same]);
     let back = compared(&log(200, 110.0, 2), &log(200, 100.0, 1));
     assert_eq!(worth(&back)[..4], [Worth::Better; 4]);
     let mean = comparison.changes[0];
+    assert_eq!(mean.basis, Some(Basis::PairedRequests));
     let interval = mean.interval.unwrap();
-    assert!(interval.low < mean.delta() && mean.delta() < interval.high);
-    // The standard error of the difference is sqrt(2) * (20 / sqrt(12)) / sqrt(200) = 0.58 ms, and
-    // 99 % lie within 2.58 of those.
-    let width = interval.high - interval.low;
-    assert!((width / (2.0 * 2.58 * 0.577) - 1.0).abs() < 0.2, "{width}");
+    assert!(interval.low_percent < mean.percent() && mean.percent() < interval.high_percent);
+    // The standard error of the difference is sqrt(2) * (20 / sqrt(12)) / sqrt(200) = 0.58 ms of
+    // 110 ms, and 99 % lie within 2.6 of those.
+    let width = interval.high_percent - interval.low_percent;
+    assert!((width / (2.0 * 2.6 * 0.577 / 1.1) - 1.0).abs() < 0.2, "{width}");
 }
 
 #[test]
@@ -85,7 +87,8 @@ fn the_same_two_logs_give_the_same_answer() {
 #[test]
 fn of_a_few_requests_nobody_can_tell() {
     let comparison = compared(&log(5, 100.0, 1), &log(5, 200.0, 2));
-    assert!(worth(&comparison).iter().all(|worth| *worth == Worth::Unknown));
+    let told = worth(&comparison);
+    assert!(told[..3].iter().all(|worth| *worth == Worth::Unknown), "{told:?}");
 }
 
 #[test]
@@ -124,4 +127,73 @@ fn several_runs_have_a_spread() {
     assert_eq!((completed.std, completed.cv), (Some(10.0), Some(0.5)));
     // Of ten requests the median is known and p90, too; itl:median of all runs.
     assert_eq!(several.figures.len(), 5);
+}
+
+/// The figures of runs of which each has its own speed.
+fn runs(latencies_ms: &[f64], seed: u64) -> Vec<ComparedRun> {
+    let policy = MetricPolicy::native();
+    let numbered = latencies_ms.iter().zip(seed..);
+    let logs = numbered.map(|(latency_ms, seed)| log(100, *latency_ms, seed));
+    logs.map(|log| ComparedRun::of_log(&log, &policy, &figures()).without_requests()).collect()
+}
+
+#[test]
+fn several_runs_are_compared_by_their_own_spread() {
+    let before = runs(&[100.0, 120.0, 90.0, 110.0], 10);
+    let after = runs(&[110.0, 95.0, 122.0, 103.0], 20);
+    let comparison = Comparison::of_runs(&before, &after, &figures());
+    assert_eq!(comparison.runs, [4, 4]);
+    let mean = comparison.change_of("e2el:mean".parse().unwrap()).unwrap();
+    assert_eq!((mean.basis, mean.worth(), mean.runs), (Some(Basis::Runs), Worth::Same, [4, 4]));
+    // The runs differ by some 11 %, their requests make 0.5 % of it.
+    let (between, within) = (mean.between_runs_percent.unwrap(), mean.within_run_percent.unwrap());
+    assert!((5.0..20.0).contains(&between) && (0.3..1.0).contains(&within), "{between} {within}");
+    // The first two of these runs alone differ by more than the requests within them explain.
+    let two = Comparison::of_runs(&before[1..2], &before[2..3], &figures());
+    assert_eq!((two.changes[0].basis, two.changes[0].worth()), (None, Worth::Unknown));
+}
+
+#[test]
+fn a_change_beyond_the_spread_of_runs_is_found() {
+    let before = runs(&[100.0, 101.0, 99.0, 100.5, 100.2], 10);
+    let after = runs(&[110.0, 111.0, 109.5, 110.5, 110.0], 20);
+    let comparison = Comparison::of_runs(&before, &after, &figures());
+    assert_eq!(worth(&comparison)[..4], [Worth::Worse; 4]);
+    let one = Comparison::of_runs(&before, &after[..1], &figures());
+    assert_eq!((one.runs, one.changes[0].worth()), ([5, 1], Worth::Worse));
+    let judged = |tolerance: &str| {
+        let tolerance: Tolerance = tolerance.parse().unwrap();
+        tolerance.judge(&comparison)[0].standing
+    };
+    assert_eq!(judged("e2el:mean=5%"), Standing::Fails);
+    assert_eq!(judged("e2el:mean=9%"), Standing::Undecided);
+    assert_eq!(judged("e2el:mean=20%"), Standing::Holds);
+    assert_eq!(judged("ttft:p75=20%"), Standing::Undecided);
+}
+
+#[test]
+fn values_alone_are_enough_where_there_are_several_runs() {
+    let figure: [Figure; 1] = ["ttft:mean".parse().unwrap()];
+    let side =
+        |values: [f64; 3]| values.map(|value| ComparedRun::of_values(&figure, |_| Some(value)));
+    let comparison =
+        Comparison::of_runs(&side([10.0, 10.1, 9.9]), &side([20.0, 20.1, 19.9]), &figure);
+    assert_eq!(comparison.changes[0].worth(), Worth::Worse);
+    assert_eq!(comparison.changes[0].within_run_percent, None);
+}
+
+#[test]
+fn failures_are_compared_by_their_counts() {
+    let figure = ["failed", "completed"].map(|name| name.parse().unwrap());
+    let side = |failed: f64| {
+        let value = |of: Figure| if of == figure[0] { failed } else { 200.0 - failed };
+        [ComparedRun::of_values(&figure, |of| Some(value(of)))]
+    };
+    let worth = |before, after| {
+        let comparison = Comparison::of_runs(&side(before), &side(after), &figure);
+        (comparison.changes[0].basis, comparison.changes[0].worth())
+    };
+    assert_eq!(worth(0.0, 30.0), (Some(Basis::Counts), Worth::Worse));
+    assert_eq!(worth(30.0, 0.0), (Some(Basis::Counts), Worth::Better));
+    assert_eq!(worth(10.0, 12.0), (Some(Basis::Counts), Worth::Same));
 }

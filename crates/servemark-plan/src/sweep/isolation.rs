@@ -41,10 +41,21 @@ impl Isolation {
     }
 
     pub(crate) fn set_apart(&self, index: u32, nonce: u64, point: &mut Point) {
+        self.set_apart_in_rounds(index, index, nonce, point);
+    }
+
+    /// Sets a run apart whose seed is that of its round, and whose prompts are its own.
+    pub(crate) fn set_apart_in_rounds(
+        &self,
+        round: u32,
+        index: u32,
+        nonce: u64,
+        point: &mut Point,
+    ) {
         let sweeps_seeds = point.settings.iter().any(|(key, _)| key.ends_with("seed"));
         let workload = &mut point.plan.workload;
         if self.own_seed && !sweeps_seeds {
-            workload.seed = workload.seed.wrapping_add(index);
+            workload.seed = workload.seed.wrapping_add(round);
         }
         if self.prompt_salt {
             workload.prompt_salt = Some(salt(nonce, index));

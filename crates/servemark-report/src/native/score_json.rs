@@ -4,7 +4,8 @@ use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Audit, Estimated, Estimates, Judgement, Metrics, RunVerdict, Settled, Standing,
+    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, Planning,
+    RunVerdict, Settled, Standing,
 };
 
 use crate::{Report, ReportFormat};
@@ -14,6 +15,10 @@ use crate::{Report, ReportFormat};
 pub struct ScoreJson<'a> {
     /// What the run shows of its objectives.
     pub slo: &'a [Judgement],
+    /// Whether the run is valid by the rules of `MLPerf`, if it is to be.
+    pub mlperf: Option<&'a MlperfResult>,
+    /// What the run shows of the figures that were to end it.
+    pub until: &'a [KnownEnough],
 }
 
 impl ReportFormat for ScoreJson<'_> {
@@ -34,6 +39,9 @@ impl ReportFormat for ScoreJson<'_> {
             },
             verdicts: &metrics.verdicts,
             settled: metrics.settled.as_ref(),
+            planning: Planning::of(metrics),
+            until: self.until,
+            mlperf: self.mlperf,
             slo: self.slo.iter().map(Judged::of).collect(),
             audit: report.audit,
             score: metrics,
@@ -49,6 +57,10 @@ struct Document<'a> {
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
     settled: Option<&'a Settled>,
+    planning: Vec<Planning>,
+    until: &'a [KnownEnough],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mlperf: Option<&'a MlperfResult>,
     slo: Vec<Judged>,
     audit: &'a Audit,
     score: &'a Metrics,

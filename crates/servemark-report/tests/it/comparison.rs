@@ -6,8 +6,10 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use servemark_core::{Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp};
-use servemark_metrics::{Audit, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, ScoredRun};
-use servemark_report::{Side, comparison_json, figure_in, write_comparison};
+use servemark_metrics::{
+    Audit, ComparedRun, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, Tolerance,
+};
+use servemark_report::{Side, comparison_json, figure_in, write_changes, write_comparison};
 
 fn recorded(name: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/vllm/rust");
@@ -48,11 +50,21 @@ fn a_result_of_sglangs_is_read_by_its_own_keys() {
     assert_eq!(read("ttft:mean"), None);
 }
 
-/// A run of twenty requests, one at a time, of `latency_ms` to 19 ms more.
+fn changes(comparison: &Comparison, sides: &[Vec<Side>; 2]) -> String {
+    let mut out = Vec::new();
+    write_changes(comparison, sides, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn sides(before: &[&str], after: &[&str]) -> [Vec<Side>; 2] {
+    [before, after].map(|names| names.iter().copied().map(Side::new).collect())
+}
+
+/// A run of 40 requests, one at a time, of `latency_ms` to 39 ms more.
 fn log(latency_ms: u64) -> RunLog {
     let mut now = Stamp::ZERO;
-    let records = (0..20).map(|index| {
-        let latency = Duration::from_millis(latency_ms + index as u64);
+    let records = (0..40).map(|index| {
+        let latency = Duration::from_millis(latency_ms + (index * 17 % 40) as u64);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 1), now);
         recorder.sent(now);
         now = now + latency;
@@ -65,60 +77,90 @@ fn log(latency_ms: u64) -> RunLog {
     RunLog::new(Header::new(0, RunFacts::default(), Value::Null), records, Some(footer))
 }
 
+fn figures() -> [Figure; 3] {
+    ["request_throughput", "mean_e2el_ms", "completed"].map(|of| of.parse().unwrap())
+}
+
+fn runs(latencies_ms: &[u64]) -> Vec<ComparedRun> {
+    let run = |latency_ms: &u64| {
+        ComparedRun::of_log(&log(*latency_ms), &MetricPolicy::native(), &figures())
+    };
+    latencies_ms.iter().map(run).collect()
+}
+
 #[test]
-fn where_requests_are_known_the_table_tells_what_chance_would_do() {
-    let (logs, policy) = ([log(100), log(150)], MetricPolicy::native());
-    let [before, after] = logs.each_ref().map(|log| ScoredRun::of(log, &policy));
-    let figures = ["request_throughput", "mean_e2el_ms", "completed"].map(|of| of.parse().unwrap());
-    let comparison = Comparison::of_runs(&before, &after, &figures);
-    let sides = ["a.jsonl", "b.jsonl"].map(Side::new);
-    assert_snapshot!(table(&comparison, &sides), @"
-    ================================== Benchmark Comparison ==================================
-      A: a.jsonl (model: ?, date: ?)
-      B: b.jsonl (model: ?, date: ?)
+fn two_runs_are_compared_by_their_requests() {
+    let comparison = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
+    let sides = sides(&["a.jsonl"], &["b.jsonl"]);
+    assert_snapshot!(changes(&comparison, &sides), @"
+    ============================================ Comparison ============================================
+      A: a.jsonl
+      B: b.jsonl
 
-    Metric                                         A            B      Delta   Change  Beyond noise
-    ----------------------------------- ------------ ------------ ---------- --------  ------------
-    Request throughput (req/s)                  9.13         6.27      -2.86  -31.3%-  yes, worse
-    Mean E2EL (ms)                            109.50       159.50     +50.00  +45.7%-  yes, worse
-    Completed requests                            20           20         +0   +0.0%   unknown
-
-    ====================== Steady-State Comparison =======================
-    N/A — one or both runs have no steady-state window
-    ==========================================================================================
-
-    Legend: + = improvement, - = regression (relative to A → B)
-    Beyond noise: whether the change is larger than chance within the two runs would make it,
-    with 99 % confidence (bootstrap over requests; of rates, over twenty parts of the time).
-    What differs between any two runs of the same is not in it: several runs tell that.
+    Metric                                     A           B    Change  99 % interval     Worth
+    -------------------------------- ----------- ----------- ---------  ----------------  -----
+    Request throughput (req/s)              8.37        5.90   -29.5 %  [-37.0, -21.1]    worse
+    Mean E2EL (ms)                        119.50      169.50   +41.8 %  [+40.1, +43.6]    worse
+    Completed requests                        40          40    +0.0 %                    ~
+    ====================================================================================================
+    Change: from A to B. Worth: better or worse by more than chance, with all figures tested at once at
+    1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
+    A change of 1.6 % of the mean E2EL would be seen in eight of ten such comparisons.
+    Both sides sent the same requests, so means are compared in pairs.
+    All this holds within these two runs: what differs between any two runs of the same server is not in
+    it. Several runs a side tell that: servemark compare --before A1 A2 … --after B1 B2 …
     ");
-    let document = comparison_json(&comparison, &sides);
+    let tolerance: Tolerance = "e2el:mean=5%".parse().unwrap();
+    let document = comparison_json(&comparison, &sides, &tolerance.judge(&comparison));
     assert_eq!((&document["judged"], &document["doubts"]), (&json!(true), &json!([])));
-    assert_eq!(document["changes"][1]["worth"], "worse");
-    assert_eq!(document["changes"][1]["metric"], "mean_e2el_ms");
-    assert_eq!(document["changes"][2]["interval_of_delta"], Value::Null);
+    assert_eq!(document["runs"], json!({"before": 1, "after": 1}));
+    let mean = &document["changes"][1];
+    assert_eq!((&mean["figure"], &mean["worth"]), (&json!("e2el_ms.mean"), &json!("worse")));
+    assert!(mean["low_percent"].as_f64().unwrap() > 30.0);
+    assert_eq!(document["changes"][2]["low_percent"], Value::Null);
+    assert_eq!(document["no_worse_than"][0]["verdict"], "fails");
+}
+
+#[test]
+fn several_runs_a_side_show_what_differs_between_them() {
+    let comparison =
+        Comparison::of_runs(&runs(&[100, 101, 99]), &runs(&[100, 101, 103]), &figures());
+    let sides = sides(&["a1.jsonl", "a2.jsonl", "a3.jsonl"], &["b1.jsonl", "b2.jsonl", "b3.jsonl"]);
+    assert_snapshot!(changes(&comparison, &sides), @"
+    ============================================ Comparison ============================================
+      A: 3 runs: a1.jsonl, a2.jsonl, a3.jsonl
+      B: 3 runs: b1.jsonl, b2.jsonl, b3.jsonl
+
+    Metric                                     A           B    Change  99 % interval     Between  Within  Worth
+    -------------------------------- ----------- ----------- ---------  ---------------- -------- -------  -----
+    Request throughput (req/s)              8.37        8.28    -1.1 %  [-5.4, +3.4]        0.0 %   1.6 %  ~
+    Mean E2EL (ms)                        119.50      120.83    +1.1 %  [-3.3, +5.8]        0.0 %   1.5 %  ~
+    Completed requests                        40          40    +0.0 %                      0.0 %       -  ~
+    ====================================================================================================
+    Change: from A to B. Worth: better or worse by more than chance, with all figures tested at once at
+    1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
+    A change of 6.0 % of the mean E2EL would be seen in eight of ten such comparisons.
+    Runs are compared by their figures (Welch's t). Between: standard deviation between the runs of a
+    side, apart from the chance within each. Within: standard error by the requests of one run.
+    ");
 }
 
 #[test]
 fn a_run_whose_client_is_in_doubt_is_named_at_the_head_and_nothing_is_judged() {
-    let (logs, policy) = ([log(100), log(150)], MetricPolicy::native());
-    let doubt = Doubt::of(ComparedSide::After, &Audit::of(&logs[1])).expect("a suspect");
-    let [before, after] = logs.each_ref().map(|log| ScoredRun::of(log, &policy));
-    let figures = ["mean_e2el_ms", "completed"].map(|of| of.parse().unwrap());
-    let comparison = Comparison::of_runs(&before, &after, &figures).with_doubts([doubt.clone()]);
-    let sides = ["a.jsonl", "b.jsonl"].map(Side::new);
-    let shown = table(&comparison, &sides);
-    let head = format!("(--force judges all the same).\n  {doubt}\n\nMetric");
-    assert!(shown.contains("\n\nNOT JUDGED: ") && shown.contains(&head), "{shown}");
+    let doubt = Doubt::of(ComparedSide::After, &Audit::of(&log(150))).expect("a suspect");
     assert!(doubt.to_string().starts_with("the client of B was suspect: "), "{doubt}");
-    let row = "Mean E2EL (ms)                            109.50       159.50     +50.00  +45.7%   \
-               not judged\n";
-    assert!(shown.contains(row), "{shown}");
-    let document = comparison_json(&comparison, &sides);
+    let comparison = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
+    let comparison = comparison.with_doubts([doubt.clone().about_run(2)]);
+    let sides = sides(&["a.jsonl"], &["b.jsonl"]);
+    let shown = changes(&comparison, &sides);
+    let head = "(--force judges all the same).\n  the client of B, run 2, was suspect: ";
+    assert!(shown.contains("\n\nNOT JUDGED: ") && shown.contains(head), "{shown}");
+    assert!(shown.contains("  not judged\n") && !shown.contains("  worse\n"), "{shown}");
+    let document = comparison_json(&comparison, &sides, &[]);
     assert_eq!(document["judged"], false);
     assert_eq!(document["doubts"][0]["side"], "after");
     let change = &document["changes"][0];
-    assert_eq!((&change["worth"], &change["better"]), (&json!("not_judged"), &Value::Null));
-    let forced = table(&comparison.judged_anyway(), &sides);
-    assert!(forced.contains("\n\nJUDGED BY FORCE: ") && forced.contains("yes, worse"), "{forced}");
+    assert_eq!((&change["worth"], &change["better"]), (&json!("unknown"), &Value::Null));
+    let forced = changes(&comparison.judged_anyway(), &sides);
+    assert!(forced.contains("\n\nJUDGED BY FORCE: ") && forced.contains("  worse\n"), "{forced}");
 }

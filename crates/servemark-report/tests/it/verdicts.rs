@@ -95,7 +95,10 @@ fn verdicts_stand_at_the_head_and_the_settled_part_beside_the_whole() {
 fn a_script_reads_verdicts_with_their_reasons_and_the_settled_part() {
     let log = log(64);
     let (metrics, audit) = scored(&log);
-    let json = written(&ScoreJson { slo: &[] }, &Report::new(&log, &metrics, &audit));
+    let json = written(
+        &ScoreJson { slo: &[], until: &[], mlperf: None },
+        &Report::new(&log, &metrics, &audit),
+    );
     let json: Value = serde_json::from_str(&json).unwrap();
     let kinds: Vec<&str> = json["verdicts"]
         .as_array()

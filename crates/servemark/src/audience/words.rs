@@ -130,6 +130,11 @@ impl fmt::Display for News<'_> {
                  is not in the report."
             ),
             Self::Measured => f.write_str("Measured."),
+            Self::KnownEnough { stop } => write!(
+                f,
+                "Every figure of --until is known after {} requests (look {}), so nothing more was sent.",
+                stop.requests, stop.look
+            ),
             Self::Stopping { level: Stop::Now, in_flight, .. } => {
                 write!(f, "Giving up {in_flight} requests in flight.")
             }

@@ -7,7 +7,7 @@ use servemark_core::RunLogError;
 use servemark_plan::SweepError;
 use thiserror::Error;
 
-use crate::{ExecuteError, ExitCode, OutputError};
+use crate::{ExecuteError, ExitCode, OutputError, ProcessError};
 
 /// Why a sweep did not come to its end.
 #[derive(Debug, Error)]
@@ -64,6 +64,9 @@ pub enum SweepRunError {
     /// A point that was measured already cannot be read.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
+    /// The server of a point cannot be started.
+    #[error(transparent)]
+    Server(ProcessError),
     /// A point's run did not come to its report.
     #[error("point {name}")]
     Point {
@@ -85,12 +88,17 @@ impl SweepRunError {
             | Self::Output(_)
             | Self::Folder { .. }
             | Self::RunLog(_) => ExitCode::Usage,
+            Self::Server(source) => source.exit_code(),
             Self::Point { source, .. } => source.exit_code(),
         }
     }
 
     /// Whether the user stopped it.
     pub(crate) fn is_stop(&self) -> bool {
-        matches!(self, Self::Point { source: ExecuteError::Interrupted, .. })
+        matches!(
+            self,
+            Self::Point { source: ExecuteError::Interrupted, .. }
+                | Self::Server(ProcessError::Interrupted)
+        )
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use servemark_core::{RunLog, RunLogError, RunLogReader, unix_now};
-use servemark_plan::{Isolation, SloSearchSpec, SweepSpec};
+use servemark_plan::{AbSpec, Isolation, SloSearchSpec, SweepSpec};
 
 use super::SweepRunError;
 use crate::replace_file;
@@ -48,6 +48,18 @@ impl Undertaking for SweepSpec {
 
 impl Undertaking for SloSearchSpec {
     const KEY: &'static str = "search";
+
+    fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
+    fn isolation(&self) -> &Isolation {
+        &self.isolation
+    }
+}
+
+impl Undertaking for AbSpec {
+    const KEY: &'static str = "ab";
 
     fn identity(&self) -> Option<&str> {
         self.identity.as_deref()

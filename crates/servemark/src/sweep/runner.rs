@@ -1,5 +1,6 @@
 //! One point after the other.
 
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::folder::{Folder, Undertaking};
 use super::{PointScore, SweepRunError};
 use crate::audience::News;
-use crate::{ExecuteError, Outputs, Run, RunContext, execute};
+use crate::{ExecuteError, Outputs, ProcessError, Run, RunContext, execute};
 
 /// Runs a point, or says what running it would give: what a sweep and a search need of the world.
 pub trait Probe {
@@ -60,6 +61,16 @@ pub struct PointRunner<'a> {
     expected: Option<usize>,
     begun: usize,
     measured: usize,
+    preparation: Option<Preparation<'a>>,
+}
+
+/// What is done before each point that is measured.
+struct Preparation<'a>(Box<dyn FnMut(&Point) -> Result<(), ProcessError> + 'a>);
+
+impl fmt::Debug for Preparation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Preparation")
+    }
 }
 
 impl<'a> PointRunner<'a> {
@@ -80,13 +91,29 @@ impl<'a> PointRunner<'a> {
     ) -> Result<(Self, U), SweepRunError> {
         let (folder, spec) = Folder::open(folder, spec)?;
         let cool_down = spec.isolation().cool_down;
-        let runner = Self { context, folder, cool_down, expected: None, begun: 0, measured: 0 };
+        let runner = Self {
+            context,
+            folder,
+            cool_down,
+            expected: None,
+            begun: 0,
+            measured: 0,
+            preparation: None,
+        };
         Ok((runner, spec))
     }
 
     /// What the sweep's prompts are to be salted with: the same when it is begun again.
     pub fn nonce(&self) -> u64 {
         self.folder.nonce()
+    }
+
+    /// Lets something be done before each point that is measured.
+    pub(crate) fn before_each(
+        &mut self,
+        work: impl FnMut(&Point) -> Result<(), ProcessError> + 'a,
+    ) {
+        self.preparation = Some(Preparation(Box::new(work)));
     }
 
     /// Tries the files that points will write before any of them is run.
@@ -148,6 +175,9 @@ impl Probe for PointRunner<'_> {
             remove_run_log(&path)?;
         }
         self.tell(&point.name, false);
+        if let Some(Preparation(prepare)) = &mut self.preparation {
+            prepare(&point).map_err(SweepRunError::Server)?;
+        }
         let failed = |source| SweepRunError::Point { name: point.name.clone(), source };
         let run = self.measure(&point).map_err(failed)?;
         Ok(PointRun { point, run, origin: Origin::Measured })

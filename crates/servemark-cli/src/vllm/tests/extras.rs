@@ -1,5 +1,6 @@
 //! What vLLM's Rust client has besides, as plans.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use servemark_datasets::{ConversationSource, DatasetSpec, VllmData};
@@ -85,10 +86,8 @@ fn one_of_them_at_a_time() {
 fn a_comparison_asks_no_server() {
     match invoked("--compare a.json b.json").unwrap() {
         Invocation::Compare(args) => {
-            assert_eq!(
-                (args.before.to_str(), args.after.to_str()),
-                (Some("a.json"), Some("b.json"))
-            );
+            assert_eq!(args.sides(), ["a.json", "b.json"].map(|name| vec![PathBuf::from(name)]));
+            assert!(args.has_vllm_table);
             assert_eq!(args.policy.name, "vllm");
         }
         other => panic!("{other:?}"),

@@ -1,0 +1,74 @@
+//! Runs that end when a figure is known.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{RUN, servemark, text};
+
+const MANY: [&str; 4] = ["--num-prompt", "3000", "--request-rate", "400"];
+
+/// The requests of the run log, and its footer.
+fn lines(folder: &TempDir) -> (Vec<Value>, Value) {
+    let text = fs::read_to_string(folder.path().join("run.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines: Vec<Value> = lines.collect();
+    let measured = |line: &&Value| line["request"]["phase"] == "measure";
+    let footer = lines.last().unwrap()["footer"].clone();
+    (lines.iter().filter(measured).cloned().collect(), footer)
+}
+
+#[test]
+fn a_run_ends_when_its_figure_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = ["--until", "ttft:mean+-500ms,requests_per_s+-90%"];
+    let run = servemark(&folder, &[&RUN[..], &MANY, &until].concat());
+    let news = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(0), "{news}");
+    assert!(news.contains("Every figure of --until is known after "), "{news}");
+    assert!(news.contains("ttft:mean+-500ms is known: "), "{news}");
+    let (measured, footer) = lines(&folder);
+    let judged = footer["early_stop"]["requests"].as_u64().unwrap();
+    assert!(judged >= 50 && measured.len() as u64 >= judged, "{footer}");
+    assert!(measured.len() < 3000 && footer["interrupted"] == false, "{footer}");
+    // What was on its way was waited for.
+    assert!(measured.iter().all(|line| !line["request"]["outcome"]["Ok"].is_null()));
+    let score = servemark(&folder, &["score", "run.jsonl", "--json"]);
+    let document: Value = serde_json::from_slice(&score.stdout).unwrap();
+    let known = &document["until"][0];
+    assert_eq!((known["target"].as_str(), known["is_known"].as_bool()), {
+        (Some("ttft:mean+-500ms"), Some(true))
+    });
+    assert!(known["estimate"]["confidence"].as_f64().unwrap() > 0.99, "{known}");
+}
+
+#[test]
+fn a_run_that_ends_before_its_figure_is_known_is_undecided() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = ["--num-prompt", "60", "--until", "e2el:mean+-0.001%"];
+    let run = servemark(&folder, &[&RUN[..], &until].concat());
+    let news = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(6), "{news}");
+    assert!(news.contains("error: --until: e2el:mean+-0.001% is undecided: "), "{news}");
+    let (measured, footer) = lines(&folder);
+    assert_eq!((measured.len(), &footer["early_stop"]), (60, &Value::Null));
+    assert_eq!(servemark(&folder, &["score", "run.jsonl"]).status.code(), Some(6));
+}
+
+#[test]
+fn a_run_is_valid_or_invalid_by_the_rules_of_mlperf() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let rules = ["score", "run.jsonl", "--slo", "mlperf:llama2-70b", "--profile", "mlperf"];
+    let score = servemark(&folder, &rules);
+    let news = text(&score.stderr);
+    assert_eq!(score.status.code(), Some(3), "{news}");
+    assert!(news.contains("MLPerf, Server scenario: INVALID\n"), "{news}");
+    assert!(news.contains("  min duration: NO, "), "{news}");
+    assert!(news.contains("0 of 10 over it, 449 more within it needed"), "{news}");
+    let json = servemark(&folder, &[&rules[..], &["--json"]].concat());
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(document["mlperf"]["is_valid"], false);
+    assert_eq!(document["mlperf"]["limits"].as_array().unwrap().len(), 2);
+}

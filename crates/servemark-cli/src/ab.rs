@@ -1,0 +1,284 @@
+//! `servemark ab` and `servemark noise`: one plan against two servers in turn, or several times against
+//! one.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use servemark_client::BaseUrl;
+use servemark_metrics::Precision;
+use servemark_plan::{AbSpec, Isolation, OutputSpec};
+
+use crate::door::{self, Invocation};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::sweep::identity;
+use crate::{Parsed, python};
+
+/// Run one command line against two servers in turn, until their difference is known
+///
+/// Servers are asked in the order A B B A A B B A …, the same requests in each round, and every run has
+/// its log in a folder, where the same command line goes on after a stop. The table is that of servemark
+/// compare, with the runs of a round as a pair. After -- come the flags of bench-serving, or another
+/// benchmark's whole command line, without the server's address. Exit codes: 0; 2, the command line; 4, a
+/// server is not ready; 5, too many requests failed; 6, a figure of --until is not known; 130,
+/// interrupted.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "ab", max_term_width = 100)]
+struct AbArgs {
+    /// Server A, such as http://127.0.0.1:30000
+    #[arg(long, value_name = "URL")]
+    a: String,
+    /// Server B
+    #[arg(long, value_name = "URL")]
+    b: String,
+    /// A command of the shell that starts server A; it is ended while B is measured
+    #[arg(long, value_name = "COMMAND")]
+    a_command: Option<String>,
+    /// A command of the shell that starts server B; it is ended while A is measured
+    #[arg(long, value_name = "COMMAND")]
+    b_command: Option<String>,
+    /// Stop when the change from A to B is known to this half width with 95 % confidence, such as
+    /// ttft:p50+-2% or ttft:mean+-5ms; several with commas
+    #[arg(long, value_name = "FIGURE+-HALFWIDTH", value_parser = targets)]
+    until: Vec<Targets>,
+    /// The number of runs of each server, at most
+    #[arg(long, value_name = "N", default_value = "10")]
+    max_runs: NonZeroU32,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+/// Run one command line several times against one server, and keep how far the runs lie apart
+///
+/// The spread of each figure between runs is kept in a file, by machine, server and plan, and servemark
+/// compare tells it and refuses a gate that is below it. After -- come the flags of bench-serving, or
+/// another benchmark's whole command line, without the server's address.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "noise", max_term_width = 100)]
+struct NoiseArgs {
+    /// The server, such as http://127.0.0.1:30000
+    #[arg(value_name = "URL")]
+    url: String,
+    /// The number of runs
+    #[arg(long, value_name = "N", default_value = "5",
+          value_parser = clap::value_parser!(u32).range(2..))]
+    runs: u32,
+    /// The file that keeps the spread; by default noise.json in the user's cache folder
+    #[arg(long, value_name = "PATH")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+struct CommonArgs {
+    /// The folder of the run logs; by default servemark_ab_DATE_TIME or servemark_noise_DATE_TIME
+    #[arg(long, value_name = "PATH")]
+    folder: Option<PathBuf>,
+    /// How many seconds servers rest between two runs
+    #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
+    cool_down: Option<f64>,
+    /// Print one document of JSON and no table
+    #[arg(long)]
+    json: bool,
+    /// What is run
+    #[arg(last = true, value_name = "FLAGS", allow_hyphen_values = true)]
+    flags: Vec<OsString>,
+}
+
+/// Runs of one plan against two servers, or against one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AbRuns {
+    /// The runs.
+    pub spec: AbSpec,
+    /// The command line of a run, for all that they share.
+    pub first: Parsed,
+    /// Where their run logs are kept.
+    pub folder: PathBuf,
+    /// The commands that start A and B, for those that are not there.
+    pub commands: [Option<String>; 2],
+    /// The file that keeps the spread between runs of one server; nowhere if nobody says where the
+    /// user's cache is.
+    pub store: Option<PathBuf>,
+    /// Whether one document of JSON is printed and no table.
+    pub json: bool,
+}
+
+/// Figures that are parted by commas.
+#[derive(Clone, Debug)]
+struct Targets(Vec<Precision>);
+
+fn targets(list: &str) -> Result<Targets, String> {
+    Precision::list(list).map(Targets).map_err(|error| error.to_string())
+}
+
+pub(crate) fn parse_ab(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<AbRuns, UsageError> {
+    let (args, identity): (AbArgs, _) = read(program, args)?;
+    let refuse = |error| UsageError::refused(program, error);
+    let urls = [url("--a", &args.a).map_err(refuse)?, url("--b", &args.b).map_err(refuse)?];
+    let first = run_of(program, &args.common, environment)?;
+    let spec = AbSpec::of_two(first.plan.clone(), urls, args.max_runs);
+    let targets: Vec<Precision> = args.until.into_iter().flat_map(|list| list.0).collect();
+    let spec = if targets.is_empty() { spec } else { spec.until(targets) };
+    let isolation = cooled(spec.isolation.clone(), &args.common);
+    Ok(AbRuns {
+        spec: spec.isolated(isolation).known_as(identity),
+        first,
+        folder: folder(args.common.folder, "ab", environment),
+        commands: [args.a_command, args.b_command],
+        store: None,
+        json: args.common.json,
+    })
+}
+
+pub(crate) fn parse_noise(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<AbRuns, UsageError> {
+    let (args, identity): (NoiseArgs, _) = read(program, args)?;
+    let refuse = |error| UsageError::refused(program, error);
+    let url = url("URL", &args.url).map_err(refuse)?;
+    let first = run_of(program, &args.common, environment)?;
+    let runs = NonZeroU32::new(args.runs).unwrap_or(NonZeroU32::MIN);
+    let spec = AbSpec::of_one(first.plan.clone(), url, runs);
+    let isolation = cooled(spec.isolation.clone(), &args.common);
+    Ok(AbRuns {
+        spec: spec.isolated(isolation).known_as(identity),
+        first,
+        folder: folder(args.common.folder, "noise", environment),
+        commands: [None, None],
+        store: args.store.or_else(|| environment.noise_file()),
+        json: args.common.json,
+    })
+}
+
+/// The flags, and by what the command line is known again.
+fn read<T: CommandFactory + FromArgMatches>(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+) -> Result<(T, String), UsageError> {
+    let args: Vec<OsString> = args.collect();
+    let identity = identity(program, &args);
+    let matches = T::command().bin_name(program).no_binary_name(true).try_get_matches_from(args);
+    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
+    parsed.map(|parsed| (parsed, identity)).map_err(|error| UsageError::from_clap(&error))
+}
+
+/// The run that the flags after `--` ask for, without files of its own.
+fn run_of(
+    program: &str,
+    common: &CommonArgs,
+    environment: &Environment,
+) -> Result<Parsed, UsageError> {
+    let refuse = |why: &str| UsageError::refused(program, CliError::Peer(why.to_owned()));
+    let flags = &common.flags;
+    let is_flag = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('-'));
+    let invocation = if flags.first().is_none_or(is_flag) {
+        door::bench_serving(program, flags.iter().cloned(), environment)?
+    } else {
+        door::parse(flags.iter().cloned(), environment)?
+    };
+    let Invocation::Bench(mut parsed) = invocation else {
+        return Err(refuse("after -- a single run of a serving benchmark is expected"));
+    };
+    if flags.iter().any(names_a_server) {
+        return Err(refuse(
+            "servers are named before --, so --base-url, --host and --port do not go after it",
+        ));
+    }
+    if parsed.plan.scoring.until.is_some() {
+        return Err(refuse(
+            "runs of a round must be as long as each other, so --until does not go after --",
+        ));
+    }
+    let mut moved = parsed.plan.clone();
+    if !moved.move_to(&"http://127.0.0.1:1".parse().map_err(|_| refuse("no address"))?) {
+        return Err(refuse(
+            "servers are asked over HTTP, so --simulate and engines do not go after --",
+        ));
+    }
+    parsed.plan.output = OutputSpec::default();
+    Ok(*parsed)
+}
+
+fn names_a_server(arg: &OsString) -> bool {
+    let name = arg.to_str().unwrap_or_default().split('=').next().unwrap_or_default();
+    ["--base-url", "--base_url", "--host", "--port"].contains(&name)
+}
+
+fn url(flag: &'static str, text: &str) -> Result<BaseUrl, CliError> {
+    text.parse().map_err(|error| CliError::setting(flag, error))
+}
+
+fn cooled(isolation: Isolation, common: &CommonArgs) -> Isolation {
+    let rest = common.cool_down.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    isolation.with_cool_down(rest.unwrap_or_default())
+}
+
+fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> PathBuf {
+    let [date, time] = environment.now().digits();
+    given.unwrap_or_else(|| format!("servemark_{what}_{date}_{time}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ab(line: &str) -> Result<AbRuns, String> {
+        let args = line.split_whitespace().map(Into::into);
+        let read = parse_ab("servemark ab", args, &Environment::default());
+        read.map_err(|error| error.to_string())
+    }
+
+    const URLS: &str = "--a http://h:1 --b http://h:2";
+
+    #[test]
+    fn two_servers_are_asked_one_plan() {
+        let runs = ab(&format!(
+            "{URLS} --until ttft:p50+-2%,itl:mean+-1ms --max-runs 6 --folder f --cool-down 2 -- \
+             --backend vllm --num-prompts 7"
+        ))
+        .unwrap();
+        assert_eq!((runs.spec.runs(), runs.spec.base.workload.requests), (12, 7));
+        assert_eq!(runs.spec.until.unwrap().targets.len(), 2);
+        assert_eq!(runs.spec.isolation.cool_down, Duration::from_secs(2));
+        assert_eq!(runs.folder, PathBuf::from("f"));
+        let whole = ab(&format!("{URLS} -- vllm bench serve --model m --num-prompts 7")).unwrap();
+        assert_eq!(whole.spec.base.workload.requests, 7);
+    }
+
+    #[test]
+    fn one_server_is_asked_one_plan_several_times() {
+        let args = "http://h:1 --runs 3 --store n.json -- --num-prompts 7".split(' ');
+        let args = args.map(Into::into);
+        let runs = parse_noise("servemark noise", args, &Environment::default()).unwrap();
+        assert_eq!((runs.spec.runs(), runs.spec.urls.len()), (3, 1));
+        assert_eq!(runs.store, Some("n.json".into()));
+    }
+
+    #[track_caller]
+    fn refuses(line: &str, message: &str) {
+        let error = ab(line).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused() {
+        refuses("--a http://h:1", "--b <URL>");
+        refuses(&format!("{URLS} --until ttft"), "expected a figure and how well");
+        refuses(&format!("{URLS} -- --base-url http://h:3"), "servers are named before --");
+        refuses(&format!("{URLS} -- --simulate ttft=2ms"), "so --simulate and engines do not go");
+        refuses(&format!("{URLS} -- --until ttft:p50+-2%"), "so --until does not go after --");
+        refuses(&format!("{URLS} -- --sweep request-rate=1,2"), "a single run");
+        refuses("--a nowhere --b http://h:2", "--a");
+    }
+}

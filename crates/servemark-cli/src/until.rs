@@ -1,0 +1,102 @@
+//! Our flag for figures that end a run when they are known, in every dialect of a serving benchmark.
+
+use servemark_metrics::{Estimand, Latency, Precision};
+use servemark_plan::{BenchPlan, UntilSpec};
+
+use crate::error::CliError;
+use crate::sweep::Values;
+
+/// What the flag asks for.
+#[derive(Debug, Default)]
+pub(crate) struct UntilArgs {
+    targets: Vec<Precision>,
+}
+
+impl UntilArgs {
+    pub(crate) fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
+        for list in values.all()? {
+            let refuse = |why: String| CliError::Value { flag: UNTIL.to_owned(), why };
+            let targets = Precision::list(&list).map_err(|error| refuse(error.to_string()))?;
+            self.targets.extend(targets);
+        }
+        Ok(())
+    }
+
+    /// What ends a run, if anything is asked for.
+    pub(crate) fn spec(&self) -> Option<UntilSpec> {
+        let targets = self.targets.iter().copied();
+        (!self.targets.is_empty()).then(|| UntilSpec::new(targets))
+    }
+
+    /// Refuses the flag where rounds have a length that a search finds.
+    pub(crate) fn refuse_in_a_search(&self) -> Result<(), CliError> {
+        if self.targets.is_empty() {
+            return Ok(());
+        }
+        let when = "with --slo-search, which ends its rounds itself";
+        Err(CliError::NoEffect { flag: UNTIL, when })
+    }
+}
+
+/// Refuses figures that no run of the plan could show.
+pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
+    let Some(until) = &plan.scoring.until else { return Ok(()) };
+    let has_tokens = plan.backend.route().generates();
+    let is_of_tokens = |target: &&Precision| {
+        !matches!(target.of, Estimand::Latency(Latency::E2el, _) | Estimand::Requests)
+    };
+    match until.targets.iter().find(is_of_tokens).filter(|_| !has_tokens) {
+        None => Ok(()),
+        Some(target) => Err(CliError::setting(
+            UNTIL,
+            format!(
+                "{target} is about tokens, and embeddings and rankings have none; e2el and \
+                 requests_per_s are what can be asked of them"
+            ),
+        )),
+    }
+}
+
+pub(crate) const UNTIL: &str = "--until";
+
+#[cfg(test)]
+mod tests {
+    use crate::Invocation;
+    use crate::mirror::sglang;
+
+    #[test]
+    fn figures_that_are_to_be_known_end_a_run() {
+        let Ok(Invocation::Bench(parsed)) =
+            sglang("--until ttft:mean+-2%,itl:p99+-5ms output_tokens_per_s+-1% --seed 7")
+        else {
+            panic!("no run");
+        };
+        let until = parsed.plan.scoring.until.unwrap();
+        let targets: Vec<String> = until.targets.iter().map(ToString::to_string).collect();
+        assert_eq!(targets, ["ttft:mean+-2%", "itl:p99+-5ms", "output_tokens_per_s+-1%"]);
+        let Ok(Invocation::SweepRuns(runs)) =
+            sglang("--until ttft:mean+-2% --sweep request-rate=1,2")
+        else {
+            panic!("no sweep");
+        };
+        let points = runs.spec.points(0).unwrap();
+        assert!(points.iter().all(|point| point.plan.scoring.until.is_some()));
+    }
+
+    #[track_caller]
+    fn refuses(line: &str, message: &str) {
+        let error = sglang(line).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_refused() {
+        refuses("--until ttft:mean", "expected a figure and how well it must be known");
+        refuses("--until", "argument --until: expected at least one argument");
+        refuses(
+            "--until ttft:mean+-2% --slo ttft:p99<2s --slo-search request-rate",
+            "--until has no effect with --slo-search",
+        );
+        refuses("--backend sglang-embedding --until ttft:mean+-2%", "is about tokens");
+    }
+}

@@ -1,0 +1,168 @@
+//! Where changes lie, by what is known of the runs on either side.
+
+use servemark_statistics::{
+    chance_of_shares, change_of_groups, change_of_paired_means, change_of_pairs, change_of_two,
+};
+
+use super::run::ComparedRun;
+use super::{Basis, ChangeInterval};
+use crate::Figure;
+use crate::figure::Quantity;
+use crate::statistics::whole;
+
+/// The runs on either side of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sides<'a> {
+    pub(super) before: &'a [ComparedRun],
+    pub(super) after: &'a [ComparedRun],
+}
+
+/// The values of a figure, run by run.
+struct Values {
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+impl Sides<'_> {
+    fn values(&self, figure: Figure) -> Values {
+        let of = |runs: &[ComparedRun]| runs.iter().filter_map(|run| run.value(figure)).collect();
+        Values { before: of(self.before), after: of(self.after) }
+    }
+
+    /// The means of a figure over the runs that have it, and the number of those runs.
+    pub(super) fn means(&self, figure: Figure) -> Option<([f64; 2], [usize; 2])> {
+        let Values { before, after } = self.values(figure);
+        let mean = |values: &[f64]| {
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        Some(([mean(&before)?, mean(&after)?], [before.len(), after.len()]))
+    }
+
+    /// Where the change of a figure lies, and by what it is known.
+    pub(super) fn interval(
+        &self,
+        figure: Figure,
+        confidence: f64,
+    ) -> Option<(ChangeInterval, Basis)> {
+        let (logs, basis) = match (self.before, self.after) {
+            ([before], [after]) => within(before, after, figure, confidence)?,
+            _ => self.between(figure, confidence)?,
+        };
+        Some((ChangeInterval::of_logs(logs), basis))
+    }
+
+    fn between(&self, figure: Figure, confidence: f64) -> Option<((f64, f64), Basis)> {
+        if is_count(figure.quantity) {
+            return None;
+        }
+        let Values { before, after } = self.values(figure);
+        if self.is_paired() {
+            return Some((change_of_pairs(&before, &after, confidence)?, Basis::PairedRuns));
+        }
+        Some((change_of_groups(&before, &after, confidence)?, Basis::Runs))
+    }
+
+    /// Whether each run has its counterpart, with a workload that only the two of them share.
+    fn is_paired(&self) -> bool {
+        let is_same = |index: usize| self.before[index].has_workload_of(&self.after[index]);
+        let is_varied = || !self.before[0].has_workload_of(&self.before[1]);
+        self.before.len() == self.after.len()
+            && self.before.len() > 1
+            && (0..self.before.len()).all(is_same)
+            && is_varied()
+    }
+
+    /// The probability that chance alone makes so uneven a share of failures; nothing of any other
+    /// figure.
+    pub(super) fn chance_of(&self, figure: Figure) -> Option<f64> {
+        if figure != Figure::new(Quantity::Failed) {
+            return None;
+        }
+        let counts = |runs: &[ComparedRun]| {
+            runs.iter().try_fold((0, 0), |(failed, all), run| {
+                let count =
+                    |quantity| run.value(Figure::new(quantity)).map(|count| whole(count) as u64);
+                let (bad, good) = (count(Quantity::Failed)?, count(Quantity::Completed)?);
+                Some((failed + bad, all + bad + good))
+            })
+        };
+        Some(chance_of_shares(counts(self.before)?, counts(self.after)?))
+    }
+
+    /// The relative spread of a figure between the runs of a side, both sides taken together, apart from
+    /// the chance within them.
+    pub(super) fn between_runs(&self, figure: Figure, within: Option<f64>) -> Option<f64> {
+        let Values { before, after } = self.values(figure);
+        let squares = [before, after].map(|values| {
+            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+            let squares: f64 = values.iter().map(|value| (value / mean - 1.0).powi(2)).sum();
+            (squares, values.len().saturating_sub(1))
+        });
+        let degrees = (squares[0].1 + squares[1].1) as f64;
+        let variance = (squares[0].0 + squares[1].0) / degrees;
+        (degrees > 0.0 && variance.is_finite())
+            .then(|| (variance - within.unwrap_or_default().powi(2)).max(0.0).sqrt())
+    }
+
+    /// The relative standard error of a figure by the requests of a run, over all runs.
+    pub(super) fn within_run(&self, figure: Figure) -> Option<f64> {
+        let runs = self.before.iter().chain(self.after);
+        let errors: Option<Vec<f64>> = runs.map(|run| run.error_within(figure)).collect();
+        let errors = errors?;
+        let squares: f64 = errors.iter().map(|error| error * error).sum();
+        Some((squares / errors.len() as f64).sqrt())
+    }
+}
+
+fn within(
+    before: &ComparedRun,
+    after: &ComparedRun,
+    figure: Figure,
+    confidence: f64,
+) -> Option<((f64, f64), Basis)> {
+    let paired = before
+        .paired(after, figure)
+        .and_then(|(before, after)| change_of_paired_means(before, after, confidence));
+    if let Some(logs) = paired {
+        return Some((logs, Basis::PairedRequests));
+    }
+    let (before, after) = (before.known(figure, confidence)?, after.known(figure, confidence)?);
+    Some((change_of_two(before, after)?, Basis::Requests))
+}
+
+fn is_count(quantity: Quantity) -> bool {
+    matches!(quantity, Quantity::Completed | Quantity::Failed)
+}
+
+/// Which figures changed beyond chance, if all of them are asked at once (Holm 1979): the least likely
+/// one is held against the level of the whole family, divided by the number of figures that are left.
+pub(super) fn beyond_chance(
+    sides: &Sides<'_>,
+    figures: &[Figure],
+    chances: &[Option<f64>],
+    level: f64,
+) -> Vec<bool> {
+    let tested = |index: usize| {
+        chances[index].is_some() || sides.interval(figures[index], 1.0 - level).is_some()
+    };
+    let family: Vec<usize> = (0..figures.len()).filter(|index| tested(*index)).collect();
+    let mut is_beyond = vec![false; figures.len()];
+    loop {
+        let left: Vec<usize> = family.iter().copied().filter(|index| !is_beyond[*index]).collect();
+        let own_level = level / left.len().max(1) as f64;
+        let is_found = |index: &usize| {
+            if let Some(chance) = chances[*index] {
+                return chance < own_level;
+            }
+            let interval = sides.interval(figures[*index], 1.0 - own_level);
+            interval.is_some_and(|(interval, _)| !interval.holds_zero())
+        };
+        let found: Vec<usize> = left.into_iter().filter(is_found).collect();
+        if found.is_empty() {
+            return is_beyond;
+        }
+        for index in found {
+            is_beyond[index] = true;
+        }
+    }
+}

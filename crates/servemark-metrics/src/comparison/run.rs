@@ -1,0 +1,230 @@
+//! What a comparison keeps of one run.
+
+use std::ptr;
+
+use servemark_core::RunLog;
+use servemark_statistics::{Estimate, Known, Sample, SumAndCount};
+
+use crate::estimates::{Completions, in_time};
+use crate::figure::{Latency, Quantity, Statistic};
+use crate::metrics::{begun, sampled};
+use crate::{Figure, MetricPolicy, Metrics, Part, RequestScore};
+
+/// One run of a comparison: the values of its figures and, where its log is known, what tells how
+/// sure they are.
+#[derive(Clone, Debug)]
+pub struct ComparedRun {
+    values: Vec<(Figure, f64)>,
+    /// Relative standard errors of figures by the requests of the run.
+    errors: Vec<(Figure, f64)>,
+    /// What was planned, in the order of the plan; empty where nobody knows.
+    workload: Vec<PlannedRequest>,
+    requests: Option<Requests>,
+}
+
+/// The requests of a run, in the order in which they were sent.
+#[derive(Clone, Debug)]
+struct Requests {
+    latencies: Vec<(Latency, LatencySample)>,
+    completions: Option<Completions>,
+}
+
+#[derive(Clone, Debug)]
+struct LatencySample {
+    /// All values; nothing where there are more than the policy allows for.
+    values: Option<Sample>,
+    /// Sum and number of the values of each request in the order of the plan.
+    by_request: Vec<SumAndCount>,
+}
+
+/// What a request was to be. Two runs whose requests are the same ones are compared in pairs.
+#[derive(Clone, Copy, Debug)]
+struct PlannedRequest {
+    prompt_tokens: u32,
+    output_tokens: u32,
+    /// When it was due, in seconds since the first of them was; absent without a schedule.
+    due_s: Option<f64>,
+}
+
+impl PlannedRequest {
+    fn is_same(&self, other: &Self) -> bool {
+        let is_due_together = match (self.due_s, other.due_s) {
+            (Some(one), Some(other)) => (one - other).abs() < SAME_TIME_S,
+            (None, None) => true,
+            _ => false,
+        };
+        is_due_together
+            && (self.prompt_tokens, self.output_tokens)
+                == (other.prompt_tokens, other.output_tokens)
+    }
+}
+
+impl ComparedRun {
+    /// A run of which only values are known, such as a result file.
+    pub fn of_values(figures: &[Figure], read: impl Fn(Figure) -> Option<f64>) -> Self {
+        let value = |figure: &Figure| Some((*figure, read(*figure)?));
+        let values = figures.iter().filter_map(value).collect();
+        Self { values, errors: Vec::new(), workload: Vec::new(), requests: None }
+    }
+
+    /// A run by its log and a policy's definitions.
+    pub fn of_log(log: &RunLog, policy: &MetricPolicy, figures: &[Figure]) -> Self {
+        let scores = RequestScore::of_log(log, policy);
+        let metrics = Metrics::of_scores(log, policy, &scores);
+        let mut run = Self::of_values(figures, |figure| figure.read(&metrics));
+        run.requests = Some(Requests::of(policy, &scores));
+        run.workload = workload(&scores, log.header().facts.request_rate.is_some());
+        let known = |figure: &Figure| Some((*figure, run.relative_error(*figure)?));
+        run.errors = figures.iter().filter_map(known).collect();
+        run
+    }
+
+    /// The run without the latencies of its requests, which is enough where a side has several runs.
+    #[must_use]
+    pub fn without_requests(self) -> Self {
+        Self { requests: None, ..self }
+    }
+
+    /// The value of a figure.
+    pub fn value(&self, figure: Figure) -> Option<f64> {
+        let found = self.values.iter().find(|(of, _)| *of == figure);
+        found.map(|(_, value)| *value)
+    }
+
+    /// The relative standard error of a figure by the requests of the run; nothing where the run is too
+    /// short to tell or only its values are known.
+    pub fn error_within(&self, figure: Figure) -> Option<f64> {
+        let found = self.errors.iter().find(|(of, _)| *of == figure);
+        found.map(|(_, error)| *error)
+    }
+
+    /// The value of a figure and its interval by the requests of the run.
+    pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<Known> {
+        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let estimate = requests.estimate(figure.quantity, confidence)?;
+        let (low, high) = estimate.bounds.known()?;
+        // A rate's estimate leaves out how a run begins and ends; its relative width is the rate's.
+        let value = self.value(figure)?;
+        let factor = if estimate.value == 0.0 { 1.0 } else { value / estimate.value };
+        Some(Known { value, low: low * factor, high: high * factor })
+    }
+
+    /// Both runs' values of each request, in the order in which `self` sent them, where both runs sent
+    /// the same requests.
+    pub(super) fn paired<'a>(
+        &'a self,
+        after: &'a Self,
+        figure: Figure,
+    ) -> Option<(&'a [SumAndCount], &'a [SumAndCount])> {
+        let Quantity::Latency(latency, Statistic::Mean) = figure.quantity else { return None };
+        if figure.of != Part::Run || !self.has_workload_of(after) {
+            return None;
+        }
+        let before = self.requests.as_ref()?.sample(latency)?;
+        let after = after.requests.as_ref()?.sample(latency)?;
+        Some((&before.by_request, &after.by_request))
+    }
+
+    /// Whether both runs sent the same requests at the same times, as far as is known.
+    pub(super) fn has_workload_of(&self, other: &Self) -> bool {
+        let is_known = !self.workload.is_empty() && self.workload.len() == other.workload.len();
+        is_known && self.workload.iter().zip(&other.workload).all(|(one, other)| one.is_same(other))
+    }
+
+    fn relative_error(&self, figure: Figure) -> Option<f64> {
+        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let estimate = requests.estimate(figure.quantity, 0.95)?;
+        estimate.bounds.known()?;
+        Some(estimate.error? / estimate.value).filter(|error| error.is_finite())
+    }
+}
+
+impl Requests {
+    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+        let sample = |latency| (latency, LatencySample::of(latency, policy, scores));
+        Self {
+            latencies: Latency::ALL.into_iter().map(sample).collect(),
+            completions: Completions::of(scores),
+        }
+    }
+
+    fn sample(&self, latency: Latency) -> Option<&LatencySample> {
+        let found = self.latencies.iter().find(|(of, _)| *of == latency);
+        found.map(|(_, sample)| sample)
+    }
+
+    fn estimate(&self, quantity: Quantity, confidence: f64) -> Option<Estimate> {
+        let completions = self.completions.as_ref();
+        Some(match quantity {
+            Quantity::Requests => completions?.requests_per_s(confidence),
+            Quantity::InputTokens => completions?.input_tokens_per_s(confidence),
+            Quantity::OutputTokens => completions?.output_tokens_per_s(confidence),
+            Quantity::TotalTokens => completions?.total_tokens_per_s(confidence),
+            Quantity::Latency(latency, statistic) => {
+                let sample = self.sample(latency)?.values.as_ref()?;
+                let sample = Some(sample).filter(|sample| sample.clusters() > 0)?;
+                match statistic {
+                    Statistic::Mean => sample.mean(confidence),
+                    Statistic::Median => sample.percentile(0.5, confidence),
+                    Statistic::Percentile(percent) if (0.0..100.0).contains(&percent) => {
+                        sample.percentile(percent / 100.0, confidence)
+                    }
+                    Statistic::Percentile(_) => return None,
+                }
+                .scaled(1e3)
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl LatencySample {
+    fn of(latency: Latency, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+        let sampled: Vec<_> = match latency {
+            Latency::Ttft | Latency::Tpot => begun(policy, scores).collect(),
+            Latency::E2el | Latency::Itl => sampled(policy, scores).collect(),
+        };
+        let values = |score: &RequestScore<'_>| -> Vec<f64> {
+            match latency {
+                Latency::E2el => vec![score.latency_s],
+                Latency::Itl => score.itl_sample().collect(),
+                Latency::Tpot => score.tpot_s(policy.tpot).into_iter().collect(),
+                Latency::Ttft => score.ttft_s.into_iter().collect(),
+            }
+        };
+        // Both are in the order of the plan.
+        let mut left = sampled.iter().peekable();
+        let sum = |score: &RequestScore<'_>| {
+            if left.next_if(|sampled| ptr::eq(**sampled, score)).is_none() {
+                return (0.0, 0.0);
+            }
+            let values = values(score);
+            (values.iter().sum(), values.len() as f64)
+        };
+        let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
+        let count: f64 = by_request.iter().map(|(_, count)| count).sum();
+        let is_within = count <= policy.sample_budget.values() as f64;
+        let values = is_within.then(|| {
+            let mut sample = Sample::default();
+            for score in in_time(sampled.into_iter()) {
+                sample.push(values(score));
+            }
+            sample
+        });
+        Self { values, by_request }
+    }
+}
+
+fn workload(scores: &[RequestScore<'_>], is_scheduled: bool) -> Vec<PlannedRequest> {
+    let due = |score: &RequestScore<'_>| score.start_s - score.waited_s;
+    let first = scores.iter().map(due).fold(f64::INFINITY, f64::min);
+    let planned = |score: &RequestScore<'_>| PlannedRequest {
+        prompt_tokens: score.planned.prompt_tokens,
+        output_tokens: score.planned.output_tokens,
+        due_s: is_scheduled.then(|| due(score) - first),
+    };
+    scores.iter().map(planned).collect()
+}
+
+/// Requests of two runs are due together if they are by less than this.
+const SAME_TIME_S: f64 = 1e-3;

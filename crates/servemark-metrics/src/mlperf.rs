@@ -1,0 +1,237 @@
+//! Whether a run would be valid by the rules of `MLPerf` Inference for its Server scenario.
+//!
+//! The rules are those of `LoadGen` (github `mlcommons/inference`, `loadgen/results.cc` and
+//! `early_stopping.cc`, and `loadgen/mlperf.conf` of 2026): the last query must be due 600 s or more
+//! after the start, there must be 100 queries or more, the percentile of each latency must keep to its
+//! limit, and so must its early-stopping estimate with 99 % confidence. Latencies count from when a query
+//! was due. `LoadGen` knows no query that fails; here one that fails is over every limit.
+
+use std::fmt;
+
+use serde::Serialize;
+use servemark_core::RunLog;
+use servemark_statistics::fewest_with_misses;
+
+use crate::score::seconds_between;
+use crate::{Goal, Measure, MetricPolicy, Objective, RequestScore, Statistic, statistics};
+
+/// What `LoadGen` would say of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct MlperfResult {
+    /// Whether all of it is met.
+    pub is_valid: bool,
+    /// From the start of the run to when its last query was due, in seconds.
+    pub duration_s: f64,
+    /// Number of queries that were sent.
+    pub queries: usize,
+    /// What the run shows of each limit.
+    pub limits: Vec<MlperfLimit>,
+}
+
+/// What a run shows of the limit of a percentile.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct MlperfLimit {
+    /// The limit.
+    pub objective: Objective,
+    /// The percentile of the run in milliseconds; absent where a query that failed is at its rank.
+    pub value_ms: Option<f64>,
+    /// Whether it keeps to the limit.
+    pub is_met: bool,
+    /// Number of queries that are judged.
+    pub queries: usize,
+    /// Number of queries over the limit.
+    pub over: usize,
+    /// Number of queries that it takes with so many over the limit to be sure with 99 %.
+    pub needed: usize,
+}
+
+impl MlperfLimit {
+    /// Whether the early-stopping estimate keeps to the limit.
+    pub fn is_sure(&self) -> bool {
+        self.queries >= self.needed
+    }
+}
+
+impl MlperfResult {
+    /// The smallest time from the start of a run to when its last query is due, in seconds.
+    pub const MIN_DURATION_S: f64 = 600.0;
+    /// The smallest number of queries.
+    pub const MIN_QUERIES: usize = 100;
+
+    /// Judges a run by the limits of percentiles among `objectives`.
+    pub fn of(log: &RunLog, objectives: &[Objective]) -> Self {
+        let policy = MetricPolicy::native();
+        let scores = RequestScore::of_log(log, &policy);
+        let due = || log.measured().map(|record| record.scheduled);
+        let began = log.footer().and_then(|footer| footer.began).or_else(|| due().min());
+        let span = began.zip(due().max()).map(|(first, last)| seconds_between(first, last));
+        let limits: Vec<MlperfLimit> = (objectives.iter().copied())
+            .filter_map(|objective| MlperfLimit::of(objective, &scores, &policy))
+            .collect();
+        let (duration_s, queries) = (span.unwrap_or_default(), scores.len());
+        let is_valid = duration_s >= Self::MIN_DURATION_S
+            && queries >= Self::MIN_QUERIES
+            && !limits.is_empty()
+            && limits.iter().all(|limit| limit.is_met && limit.is_sure());
+        Self { is_valid, duration_s, queries, limits }
+    }
+
+    /// Whether an objective is the limit of a percentile of a latency that `LoadGen` knows.
+    pub fn judges(objective: &Objective) -> bool {
+        limit_of(objective).is_some()
+    }
+}
+
+/// The latency, its share and its limit in milliseconds, where an objective is such a limit.
+fn limit_of(objective: &Objective) -> Option<(Measure, f64, f64)> {
+    let Goal::Latency { measure, statistic: Statistic::Percentile(percent), limit_ms } =
+        objective.goal
+    else {
+        return None;
+    };
+    let is_known = matches!(
+        measure,
+        Measure::Ttft
+            | Measure::ResponseTtft
+            | Measure::Tpot
+            | Measure::E2el
+            | Measure::ResponseE2el
+    );
+    (is_known && percent < 100.0).then_some((measure, percent / 100.0, limit_ms))
+}
+
+impl MlperfLimit {
+    fn of(
+        objective: Objective,
+        scores: &[RequestScore<'_>],
+        policy: &MetricPolicy,
+    ) -> Option<Self> {
+        let (measure, share, limit_ms) = limit_of(&objective)?;
+        let latency_ms = |score: &RequestScore<'_>| {
+            let seconds = match measure {
+                _ if !score.success => Some(f64::INFINITY),
+                Measure::Tpot => score.tpot_s(policy.tpot),
+                Measure::Ttft | Measure::ResponseTtft => {
+                    score.ttft_s.map(|ttft| score.waited_s + ttft)
+                }
+                _ => Some(score.waited_s + score.latency_s),
+            };
+            seconds.map(|seconds| seconds * 1e3)
+        };
+        let mut latencies: Vec<f64> = scores.iter().filter_map(latency_ms).collect();
+        latencies.sort_unstable_by(f64::total_cmp);
+        let queries = latencies.len();
+        let over = latencies.iter().filter(|latency| **latency > limit_ms).count();
+        let rank = statistics::whole(queries as f64 * share);
+        let value = latencies.get(rank.min(queries.saturating_sub(1))).copied();
+        Some(Self {
+            objective,
+            value_ms: value.filter(|value| value.is_finite()),
+            is_met: value.is_some_and(|value| value <= limit_ms),
+            queries,
+            over,
+            needed: fewest_with_misses(over, share, 1.0 - CONFIDENCE),
+        })
+    }
+}
+
+/// Confidence of the early-stopping estimate.
+const CONFIDENCE: f64 = 0.99;
+
+/// Several lines, the result first and a reason on each.
+impl fmt::Display for MlperfResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let yes = |is_met: bool| if is_met { "yes" } else { "NO" };
+        let word = if self.is_valid { "VALID" } else { "INVALID" };
+        let Self { duration_s, queries, limits, .. } = self;
+        writeln!(f, "MLPerf, Server scenario: {word}")?;
+        writeln!(
+            f,
+            "  min duration: {}, the last query was due after {duration_s:.1} s of {} s",
+            yes(*duration_s >= Self::MIN_DURATION_S),
+            Self::MIN_DURATION_S
+        )?;
+        write!(
+            f,
+            "  min queries: {}, {queries} of {}",
+            yes(*queries >= Self::MIN_QUERIES),
+            Self::MIN_QUERIES
+        )?;
+        limits.iter().try_for_each(|limit| write!(f, "\n{limit}"))
+    }
+}
+
+/// `  ttft:p99<=2000ms: yes, 812.3 ms; early stopping: NO, 3 of 900 over it, 87 more within it needed`
+impl fmt::Display for MlperfLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let yes = |is_met: bool| if is_met { "yes" } else { "NO" };
+        write!(f, "  {}: {}, ", self.objective, yes(self.is_met))?;
+        match self.value_ms {
+            Some(value) => write!(f, "{value:.1} ms")?,
+            None => f.write_str("no value")?,
+        }
+        let Self { over, queries, .. } = self;
+        write!(f, "; early stopping: {}, {over} of {queries} over it", yes(self.is_sure()))?;
+        match self.needed.checked_sub(*queries).filter(|more| *more > 0) {
+            Some(more) => write!(f, ", {more} more within it needed"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark_core::{Delta, Finish, Header, Phase, Recorder, RequestRecord, RunFacts};
+    use servemark_core::{Sample, Sink, Stamp};
+
+    use super::*;
+
+    /// Queries that are due every `gap_ms`, of which the last `slow` have a first token after 3 s and
+    /// the others after 0.5 s.
+    fn result(queries: usize, gap_ms: u64, slow: usize) -> MlperfResult {
+        let record = |index: usize| -> RequestRecord {
+            let stamp = |ms: u64| Stamp::from_nanos(ms * 1_000_000);
+            let due = gap_ms * index as u64;
+            let ttft = if index + slow >= queries { 3000 } else { 500 };
+            let sample = Sample::new("", 1, 1);
+            let mut recorder = Recorder::new(index, Phase::Measure, &sample, stamp(due));
+            recorder.sent(stamp(due));
+            recorder.at(stamp(due + ttft)).delta(Delta::content("a"));
+            recorder.finish(Ok(Finish::default()), stamp(due + ttft))
+        };
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let log = RunLog::new(header, (0..queries).map(record).collect(), None);
+        MlperfResult::of(&log, &Objective::list("ttft:p99<=2000ms,success>=99%").unwrap())
+    }
+
+    #[test]
+    fn a_run_is_valid_if_all_rules_are_met() {
+        let valid = result(1201, 500, 2);
+        assert!(valid.is_valid, "{valid}");
+        // 2 over the limit of 99 % take 838 queries.
+        assert_eq!((valid.limits.len(), valid.limits[0].over, valid.limits[0].needed), (1, 2, 838));
+        assert!(valid.to_string().starts_with("MLPerf, Server scenario: VALID\n"), "{valid}");
+    }
+
+    #[test]
+    fn a_run_is_invalid_with_its_reasons() {
+        let short = result(1200, 500, 0);
+        assert!(!short.is_valid);
+        let words = short.to_string();
+        assert!(
+            words.contains("min duration: NO, the last query was due after 599.5 s"),
+            "{words}"
+        );
+        let few = result(90, 10_000, 0).to_string();
+        assert!(few.contains("min queries: NO, 90 of 100"), "{few}");
+        assert!(few.contains("early stopping: NO, 0 of 90 over it, 369 more within it"), "{few}");
+        // 9 in 1,201 are less than 1 %, but one cannot be sure that it is the server's share.
+        let unsure = result(1201, 500, 9);
+        let limit = &unsure.limits[0];
+        assert!(limit.is_met && !limit.is_sure() && !unsure.is_valid, "{unsure}");
+        let over = result(1201, 500, 40);
+        assert!(!over.limits[0].is_met, "{over}");
+    }
+}

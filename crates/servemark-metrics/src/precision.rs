@@ -1,0 +1,188 @@
+//! How well a figure must be known, and looking at a run while it is made until it is.
+//!
+//! A run is looked at when it has [`FIRST_LOOK`] requests, at a fifth more each time, and at its end.
+//! Each look has an equal part of the chance of an error
+//! ([`Looks`](servemark_statistics::Looks)), so stopping at the first that is narrow enough does not
+//! spoil the confidence.
+//!
+//! Latencies are those of the first sessions, up to the first that is not over. What ended so far
+//! would have too few long answers in it, because those are still on their way. Rates are of all that
+//! ended.
+
+mod change;
+mod grammar;
+mod watch;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use servemark_core::RunLog;
+use servemark_statistics::Looks;
+
+pub use self::change::ChangeKnown;
+pub use self::watch::PrecisionWatch;
+use crate::estimates::RateEstimates;
+use crate::{Estimand, Estimated, Latencies, MetricPolicy, RequestScore};
+
+/// How well a figure must be known. It reads `ttft:mean+-2%`, `itl:p99+-5ms` or
+/// `output_tokens_per_s+-1%`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
+pub struct Precision {
+    /// The figure.
+    pub of: Estimand,
+    /// How far its interval may reach on either side.
+    pub within: HalfWidth,
+}
+
+/// How far an interval may reach on either side of the value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum HalfWidth {
+    /// A number of milliseconds.
+    Milliseconds(f64),
+    /// A share of the value.
+    Share(f64),
+}
+
+impl HalfWidth {
+    /// How far an interval around `value` may reach.
+    pub fn at(self, value: f64) -> f64 {
+        match self {
+            Self::Milliseconds(most) => most,
+            Self::Share(share) => share * value.abs(),
+        }
+    }
+}
+
+/// What a run shows of a figure that is to be known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct KnownEnough {
+    /// What is asked for.
+    pub target: Precision,
+    /// Whether it is known as well as that.
+    pub is_known: bool,
+    /// The figure by the last look, at the confidence of one look; absent where no request shows it.
+    pub estimate: Option<Estimated>,
+    /// Confidence of all looks together, from 0 to 1.
+    pub confidence: f64,
+    /// One-based number of the last look.
+    pub look: usize,
+    /// Number of looks that there would have been up to the planned number of requests.
+    pub looks: usize,
+}
+
+impl KnownEnough {
+    /// What a log shows of figures that are to be known with this confidence: by the look that ended
+    /// the run, or else by all its requests.
+    pub fn of_log(log: &RunLog, targets: &[Precision], confidence: f64) -> Vec<Self> {
+        let policy = MetricPolicy::native();
+        let mut scores = RequestScore::of_log(log, &policy);
+        let stop = log.footer().and_then(|footer| footer.early_stop);
+        if let Some(stop) = stop {
+            scores.sort_by(|one, other| one.end_s().total_cmp(&other.end_s()));
+            scores.truncate(stop.requests);
+        }
+        let first = scores.iter().map(|score| score.index).min().unwrap_or_default();
+        let planned = log.header().facts.requests;
+        let looks = Looks::new(FIRST_LOOK, planned);
+        let mut found = Look { targets, looks, confidence, first }.at(&mut scores);
+        for known in &mut found {
+            // The look was at the same requests, but for those that ended within the same instant.
+            known.is_known |= stop.is_some();
+        }
+        found
+    }
+}
+
+/// A look at the requests that are over.
+struct Look<'a> {
+    targets: &'a [Precision],
+    looks: Looks,
+    confidence: f64,
+    /// Index of the first session that is measured.
+    first: usize,
+}
+
+impl Look<'_> {
+    /// What these requests show.
+    fn at(&self, scores: &mut [RequestScore<'_>]) -> Vec<KnownEnough> {
+        let mut policy = MetricPolicy::native();
+        policy.confidence = Some(self.looks.confidence(self.confidence));
+        policy.percentiles = self.targets.iter().filter_map(|target| target.of.percent()).collect();
+        scores.sort_by_key(|score| (score.index, score.turn));
+        let whole = whole_sessions(scores, self.first);
+        let latencies = Latencies::of(&policy, &scores[..whole]);
+        let rates = RateEstimates::of(scores, &policy);
+        let look = self.looks.number(scores.len());
+        let known = |target: &Precision| {
+            let estimate = target.of.find(&latencies, rates.as_ref());
+            let is_known = estimate.is_some_and(|estimate| target.is_met_by(&estimate));
+            let (confidence, looks) = (self.confidence, self.looks.count());
+            KnownEnough { target: *target, is_known, estimate, confidence, look, looks }
+        };
+        self.targets.iter().map(known).collect()
+    }
+}
+
+/// Number of requests in the sessions that follow each other without a gap from the first one on and
+/// are over.
+fn whole_sessions(sorted: &[RequestScore<'_>], first: usize) -> usize {
+    let (mut next, mut whole) = (first, 0);
+    for session in sorted.chunk_by(|one, other| one.index == other.index) {
+        let last = &session[session.len() - 1];
+        let is_over = !last.success || last.planned.follow_ups == 0;
+        if last.index != next || !is_over {
+            break;
+        }
+        next += 1;
+        whole += session.len();
+    }
+    whole
+}
+
+impl Precision {
+    /// Whether an interval reaches no farther than asked.
+    fn is_met_by(&self, estimate: &Estimated) -> bool {
+        let reach = estimate.reach().zip(estimate.value);
+        reach.is_some_and(|(reach, value)| reach <= self.within.at(value))
+    }
+}
+
+/// `ttft:mean+-2% is known: 102.3 ms, +-1.9 % with 95 % confidence over 24 looks`
+impl fmt::Display for KnownEnough {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, is_known, estimate, confidence, looks, .. } = self;
+        let word = if *is_known { "known" } else { "undecided" };
+        write!(f, "{target} is {word}: ")?;
+        let Some(estimate) = estimate else { return f.write_str("no request shows it") };
+        let Some(value) = estimate.value else { return f.write_str("it has no value") };
+        write!(f, "{value:.2} {}", target.of.unit())?;
+        match (estimate.reach(), estimate.reason.zip(estimate.times_longer)) {
+            (Some(reach), _) => {
+                let percent = reach / value * 100.0;
+                let confidence = confidence * 100.0;
+                write!(f, ", +-{percent:.2} % with {confidence} % confidence over {looks} looks")?;
+            }
+            (None, Some((reason, times))) => {
+                write!(f, "; {reason}, about {times:.1} times longer")?;
+            }
+            (None, None) => {}
+        }
+        let needed = estimate.needed(target.within.at(value)).filter(|_| !is_known);
+        match needed {
+            Some(needed) if estimate.reach().is_some() && needed.times > 1.0 => {
+                write!(f, "; about {:.1} times longer", needed.times)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Number of requests at which a run is looked at for the first time. Fewer than 20 show nothing.
+pub(crate) const FIRST_LOOK: usize = 50;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! How well the change of a figure from one server to another is known.
+
+use std::fmt;
+
+use serde::Serialize;
+use servemark_statistics::{change_of_pairs, confidence_of_look};
+
+use super::{HalfWidth, Precision};
+
+/// What pairs of runs show of the change of a figure from A to B.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ChangeKnown {
+    /// What is asked for: of a relative change in percent of A, or of the difference itself.
+    pub target: Precision,
+    /// Whether it is known as well as that.
+    pub is_known: bool,
+    /// The change from A to B in percent of A; absent where a run lacks the figure.
+    pub percent: Option<f64>,
+    /// Lower end of its interval; absent where the pairs are too few.
+    pub low_percent: Option<f64>,
+    /// Upper end of its interval; absent where the pairs are too few.
+    pub high_percent: Option<f64>,
+    /// Confidence of this interval, from 0 to 1: that of all looks together is smaller.
+    pub confidence: f64,
+    /// Number of pairs.
+    pub rounds: usize,
+}
+
+impl ChangeKnown {
+    /// What pairs of runs show, of at most `most` that there may be. After each pair from the second on
+    /// they are looked at, and all looks together have `confidence`.
+    pub fn of_pairs(
+        target: Precision,
+        before: &[f64],
+        after: &[f64],
+        most: usize,
+        confidence: f64,
+    ) -> Self {
+        let rounds = before.len().min(after.len());
+        let (before, after) = (&before[..rounds], &after[..rounds]);
+        let looks = most.max(2) - 1;
+        let confidence = confidence_of_look(rounds.saturating_sub(1).max(1), looks, confidence);
+        let interval = change_of_pairs(before, after, confidence);
+        let percent = |log: f64| log.exp_m1() * 100.0;
+        let middle = interval.map(|(low, high)| percent(f64::midpoint(low, high)));
+        let ends = interval.map(|(low, high)| (percent(low), percent(high)));
+        let mean = before.iter().sum::<f64>() / rounds.max(1) as f64;
+        let most_percent = match target.within {
+            HalfWidth::Share(share) => share * 100.0,
+            HalfWidth::Milliseconds(most) => most / mean * 100.0,
+        };
+        let is_narrow = |((low, high), middle): ((f64, f64), f64)| {
+            (middle - low).max(high - middle) <= most_percent
+        };
+        Self {
+            target,
+            is_known: ends.zip(middle).is_some_and(is_narrow),
+            percent: middle,
+            low_percent: ends.map(|(low, _)| low),
+            high_percent: ends.map(|(_, high)| high),
+            confidence,
+            rounds,
+        }
+    }
+}
+
+/// `ttft:p50+-2% is known: B is +3.1 % [+1.6, +4.7] of A, by 6 rounds`
+impl fmt::Display for ChangeKnown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.is_known { "known" } else { "undecided" };
+        write!(f, "{} is {word}: ", self.target)?;
+        match (self.percent, self.low_percent, self.high_percent) {
+            (Some(percent), Some(low), Some(high)) => write!(
+                f,
+                "from A to B {percent:+.1} % [{low:+.1}, {high:+.1}], by {} rounds",
+                self.rounds
+            ),
+            _ => write!(f, "{} rounds do not show it", self.rounds),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark_rng::NumpyRandom;
+
+    use super::*;
+
+    fn known(before: &[f64], after: &[f64], most: usize) -> ChangeKnown {
+        ChangeKnown::of_pairs("ttft:p50+-2%".parse().unwrap(), before, after, most, 0.95)
+    }
+
+    #[test]
+    fn a_change_is_known_when_its_interval_is_narrow() {
+        let before = [100.0, 120.0, 90.0, 110.0, 105.0];
+        let after: Vec<f64> =
+            before.iter().zip([1.101, 1.099, 1.1, 1.1, 1.1]).map(|(a, b)| a * b).collect();
+        let found = known(&before, &after, 5);
+        assert!(found.is_known, "{found}");
+        let percent = found.percent.unwrap();
+        assert!((percent - 10.0).abs() < 0.2, "{percent}");
+        assert!(!known(&before[..1], &after[..1], 5).is_known);
+        let wild: Vec<f64> = before.iter().rev().copied().collect();
+        let found = known(&before, &wild, 5);
+        assert!(!found.is_known && found.to_string().contains("is undecided: from A to B"));
+    }
+
+    #[test]
+    fn no_difference_is_seldom_missed_by_any_look_that_ends_the_rounds() {
+        let mut random = NumpyRandom::seeded(11);
+        let (mut ended, mut missed) = (0, 0);
+        for _ in 0..600 {
+            let mut draw = || -> Vec<f64> {
+                (0..12).map(|_| 100.0 * random.normal(0.0, 0.01).exp()).collect()
+            };
+            let (before, after) = (draw(), draw());
+            let first = (2..=12)
+                .map(|rounds| known(&before[..rounds], &after[..rounds], 12))
+                .find(|found| found.is_known);
+            if let Some(found) = first {
+                ended += 1;
+                let (low, high) = (found.low_percent.unwrap(), found.high_percent.unwrap());
+                missed += u32::from(!(low..=high).contains(&0.0));
+            }
+        }
+        assert!(ended > 500, "{ended}");
+        assert!(missed <= 30, "{missed} of {ended}");
+    }
+}

@@ -1,0 +1,107 @@
+//! How it is written: `ttft:mean+-2%`, several parted by commas.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{HalfWidth, Precision};
+use crate::{Estimand, MetricsError};
+
+impl Precision {
+    /// Reads several that are parted by commas.
+    pub fn list(text: &str) -> Result<Vec<Self>, MetricsError> {
+        text.split(',').map(str::parse).collect()
+    }
+}
+
+impl FromStr for Precision {
+    type Err = MetricsError;
+
+    fn from_str(text: &str) -> Result<Self, MetricsError> {
+        let malformed = || MetricsError::Precision { given: text.to_owned() };
+        let parts = text.split_once("+-").or_else(|| text.split_once('±'));
+        let (figure, within) = parts.ok_or_else(malformed)?;
+        let of: Estimand = figure.trim().parse()?;
+        let within = half_width(within.trim()).ok_or_else(malformed)?;
+        let is_latency = matches!(of, Estimand::Latency(..));
+        match within {
+            HalfWidth::Milliseconds(_) if !is_latency => Err(malformed()),
+            _ => Ok(Self { of, within }),
+        }
+    }
+}
+
+/// `2%`, `5ms`, `500us`, `1s`
+fn half_width(text: &str) -> Option<HalfWidth> {
+    let number = |text: &str| {
+        let number = text.trim().parse::<f64>().ok()?;
+        (number.is_finite() && number > 0.0).then_some(number)
+    };
+    if let Some(percent) = text.strip_suffix('%') {
+        return number(percent).map(|percent| HalfWidth::Share(percent / 100.0));
+    }
+    const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
+    let (digits, factor) =
+        UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    number(digits).map(|number| HalfWidth::Milliseconds(number * factor))
+}
+
+/// `2%`, `5ms`
+impl fmt::Display for HalfWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Rounded so that 0.07, which no binary fraction is, reads 7%.
+            Self::Share(share) => write!(f, "{}%", (share * 1e8).round() / 1e6),
+            Self::Milliseconds(most) => write!(f, "{most}ms"),
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+-{}", String::from(self.of), self.within)
+    }
+}
+
+impl TryFrom<String> for Precision {
+    type Error = MetricsError;
+
+    fn try_from(text: String) -> Result<Self, MetricsError> {
+        text.parse()
+    }
+}
+
+impl From<Precision> for String {
+    fn from(precision: Precision) -> Self {
+        precision.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precision_is_read_as_people_write_it() {
+        for (given, canonical) in [
+            ("ttft:mean+-2%", "ttft:mean+-2%"),
+            ("ttft:p99 ± 5 ms", "ttft:p99+-5ms"),
+            ("e2el:median+-7%", "e2el:p50+-7%"),
+            ("itl:p50+-500us", "itl:p50+-0.5ms"),
+            ("output_tokens_per_s+-0.5%", "output_tokens_per_s+-0.5%"),
+        ] {
+            let precision: Precision = given.parse().unwrap();
+            assert_eq!(precision.to_string(), canonical);
+            assert_eq!(canonical.parse::<Precision>().unwrap(), precision);
+        }
+        assert_eq!(Precision::list("ttft:mean+-2%,itl:p99+-5ms").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_says_no_precision_is_refused() {
+        for wrong in ["ttft:mean", "ttft:mean+-2", "ttft:mean+-0%", "ttft+-2%", "ttft:mean<2%"] {
+            assert!(wrong.parse::<Precision>().is_err(), "{wrong}");
+        }
+        let error = "requests_per_s+-5ms".parse::<Precision>().unwrap_err().to_string();
+        assert!(error.starts_with("expected a figure and how well"), "{error}");
+    }
+}

@@ -1,0 +1,120 @@
+//! How much more a sample must hold before its interval is as narrow as is asked for.
+
+use crate::ranks::whole;
+use crate::student::quantile;
+use crate::{Bounds, Estimate};
+
+/// What it takes until a number is known to a half width.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Needed {
+    /// Number of times longer the sample must be; at most 1 where it is long enough.
+    pub times: f64,
+    /// Number of samples of this length whose values, one from each, do instead; 1 where this one is
+    /// enough, and absent where the sample does not show how much it varies.
+    pub samples: Option<u64>,
+    /// Whether both are lower bounds, because the sample is too short to show its own spread.
+    pub is_rough: bool,
+}
+
+impl Estimate {
+    /// What it takes until an interval of this confidence is no wider than `half_width` on either
+    /// side; nothing where no number of values would do, such as for a percentile that failed
+    /// requests reach.
+    ///
+    /// A half width shrinks with the square root of the number of independent values, so the sample
+    /// must be `(h / half_width)^2` times as long, where `h` is the wider side of its interval. Values of
+    /// `k` whole samples are independent, and Student's t is on `k - 1` degrees of freedom.
+    pub fn needed(&self, half_width: f64, confidence: f64) -> Option<Needed> {
+        let (half, least, is_rough) = match self.bounds {
+            Bounds::Known { .. } => (self.reach(), 0.0, false),
+            Bounds::TooShort { times, .. } => {
+                let below = self.value - self.at_least;
+                (Some(below).filter(|below| below.is_finite()), times, true)
+            }
+        };
+        let by_width = half.map_or(0.0, |half| (half / half_width).powi(2));
+        let times = by_width.max(least);
+        let is_usable = times.is_finite() && self.value.is_finite() && half_width > 0.0;
+        if !is_usable {
+            return None;
+        }
+        let by_samples = || samples(self.error? / half_width, confidence);
+        let samples = if times > 1.0 { by_samples() } else { Some(1) };
+        Some(Needed { times, samples, is_rough })
+    }
+}
+
+/// The smallest number of values of which the half width is at most one, where their standard
+/// deviation is `deviation`.
+fn samples(deviation: f64, confidence: f64) -> Option<u64> {
+    let probability = 1.0 - (1.0 - confidence) / 2.0;
+    // Quantiles fall towards this one, so no smaller number will do.
+    let least = (quantile(probability, MANY)? * deviation).powi(2).ceil().max(2.0);
+    let is_enough = |count: f64| {
+        Some(quantile(probability, (count - 1.0).min(MANY))? * deviation <= count.sqrt())
+    };
+    let mut count = least;
+    while !is_enough(count)? {
+        count += 1.0;
+    }
+    Some(whole(count) as u64)
+}
+
+/// Degrees of freedom beyond which Student's quantiles change by less than 0.02 %.
+const MANY: f64 = 10_000.0;
+
+#[cfg(test)]
+mod tests {
+    use servemark_rng::NumpyRandom;
+
+    use super::*;
+    use crate::{Reason, Sample};
+
+    fn known(value: f64, half: f64, effective: f64) -> Estimate {
+        let bounds = Bounds::Known { low: value - half, high: value + half };
+        let error = Some(half / 1.96);
+        Estimate { value, bounds, at_least: value - half, error, samples: 500, effective }
+    }
+
+    #[test]
+    fn four_times_the_values_halve_the_width() {
+        let needed = known(100.0, 4.0, 500.0).needed(2.0, 0.95).unwrap();
+        assert_eq!((needed.times, needed.is_rough), (4.0, false));
+        // Of k runs: t(0.975, k - 1) 2.036 / sqrt(k) is 2.14 for k = 6 and 1.88 for 7.
+        assert_eq!(needed.samples, Some(7));
+        let enough = known(100.0, 1.5, 500.0).needed(2.0, 0.95).unwrap();
+        assert!(enough.times <= 1.0 && enough.samples == Some(1));
+    }
+
+    #[test]
+    fn a_sample_that_is_too_short_needs_at_least_as_much_as_it_takes_to_be_long_enough() {
+        let bounds = Bounds::TooShort { times: 9.0, reason: Reason::Correlated };
+        let short = Estimate { bounds, ..known(100.0, 4.0, 12.0) };
+        let needed = short.needed(2.0, 0.95).unwrap();
+        assert_eq!((needed.times, needed.is_rough), (9.0, true));
+        let blind = Estimate { at_least: f64::NEG_INFINITY, error: None, ..short };
+        let needed = blind.needed(2.0, 0.95).unwrap();
+        assert_eq!((needed.times, needed.samples), (9.0, None));
+    }
+
+    #[test]
+    fn what_failures_reach_no_number_of_requests_makes_known() {
+        let bounds = Bounds::Known { low: 1.0, high: f64::INFINITY };
+        let failed = Estimate { bounds, ..known(100.0, 4.0, 500.0) };
+        assert_eq!(failed.needed(2.0, 0.95), None);
+    }
+
+    #[test]
+    fn as_many_values_as_were_planned_have_the_half_width_that_was_asked_for() {
+        let mut random = NumpyRandom::seeded(7);
+        let mut draw = |count: usize| -> Sample {
+            (0..count).map(|_| random.normal(0.0, 0.5).exp()).collect()
+        };
+        let first = draw(500).mean(0.95);
+        let asked = 0.02 * first.value;
+        let count = 500.0 * first.needed(asked, 0.95).unwrap().times;
+        let (low, high) = draw(whole(count)).mean(0.95).bounds.known().unwrap();
+        let share = (high - low) / 2.0 / asked;
+        assert!((0.9..1.1).contains(&share), "{share}");
+    }
+}

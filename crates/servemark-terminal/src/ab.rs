@@ -1,0 +1,94 @@
+//! Two servers in turn, or one several times.
+
+use std::fmt::Write as _;
+
+use anyhow::Context;
+use serde_json::json;
+use servemark::core::IfDamaged;
+use servemark::metrics::{Figure, MetricPolicy};
+use servemark::report::{comparison_json, write_changes};
+use servemark::{Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare};
+use servemark_cli::AbRuns;
+
+use crate::{failures, screen, serve};
+
+/// Asks two servers in turn, and compares them.
+pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
+    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let ab = made(runs, &context)?;
+    let [before, after] = ab.run_logs();
+    if before.is_empty() {
+        return Ok(ab.exit_code());
+    }
+    let policy = MetricPolicy::native();
+    let compared = compare([&before, &after], &Figure::headline(), &policy, IfDamaged::Refuse)?;
+    let known = ab.known();
+    if runs.json {
+        let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
+        document["until"] = json!(known);
+        screen::print(&format!("{document:#}\n"));
+    } else {
+        let table = screen::text(|out| write_changes(&compared.comparison, &compared.sides, out))?;
+        screen::print(&table);
+    }
+    for known in &known {
+        let mark = if known.is_known { "" } else { "error: --until: " };
+        screen::complain(&format!("{mark}{known}"));
+    }
+    screen::complain(&format!("Run logs: {}", runs.folder.display()));
+    let is_judged = compared.comparison.is_judged;
+    Ok(if is_judged { ab.exit_code() } else { ab.exit_code().max(ExitCode::Undecided) })
+}
+
+/// Asks one server several times, and keeps how far the runs lie apart.
+pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
+    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let ab = made(runs, &context)?;
+    let spreads = ab.spreads();
+    let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {
+        return Ok(ab.exit_code());
+    };
+    if runs.json {
+        screen::print(&format!("{:#}\n", json!({ "spreads": spreads })));
+    } else {
+        let mut table = format!("{:<34} {:>12} {:>12}\n", "Between runs", "mean", "spread");
+        for spread in &spreads {
+            let figure = spread.figure.to_string();
+            let _ =
+                writeln!(table, "{figure:<34} {:>12.3} {:>10.2} %", spread.mean, spread.percent);
+        }
+        screen::print(&table);
+    }
+    screen::complain(&format!("Run logs: {}", runs.folder.display()));
+    if ab.exit_code() == ExitCode::Ok
+        && let Some(path) = &runs.store
+    {
+        let store = NoiseStore::at(path);
+        let kept = store.keep(header, &spreads);
+        kept.with_context(|| format!("cannot keep the spread in {}", path.display()))?;
+        screen::complain(&format!("Kept in {}", path.display()));
+    }
+    Ok(ab.exit_code())
+}
+
+/// Makes the runs that are not made, and says what each shows.
+fn made<'a>(runs: &AbRuns, context: &'a RunContext) -> anyhow::Result<Ab<PointRunner<'a>>> {
+    let servers = match (&runs.spec.urls[..], &runs.commands) {
+        ([a, b], [a_command, b_command]) if a_command.is_some() || b_command.is_some() => {
+            let with = [(a, a_command), (b, b_command)];
+            Some(AbServers::new(with.map(|(url, command)| (url.clone(), command.clone()))))
+        }
+        _ => None,
+    };
+    let mut ab = Ab::open(&runs.spec, &runs.folder, context, servers)?;
+    let sides = runs.spec.urls.len();
+    while let Some(run) = ab.next() {
+        let run = run?;
+        screen::complain(&run.to_string());
+        failures::note_metrics(&run.metrics);
+        if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
+            ab.known().iter().for_each(|known| screen::complain(&known.to_string()));
+        }
+    }
+    Ok(ab)
+}

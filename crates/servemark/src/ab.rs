@@ -1,0 +1,213 @@
+//! The same plan against two servers in turn, until their difference is known; or against one, to see
+//! how far runs of the same lie apart.
+//!
+//! An [`Ab`] gives its runs one at a time, like a [`Sweep`](crate::Sweep) its points. In a folder it
+//! keeps a run log for every run; begun again, what is whole is read and not run.
+
+mod servers;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use servemark_core::Header;
+use servemark_metrics::{
+    ChangeKnown, Estimand, Figure, MetricPolicy, Metrics, Precision, RunSpread,
+};
+use servemark_plan::AbSpec;
+
+pub use self::servers::AbServers;
+use crate::{ExitCode, PointRun, PointRunner, Probe, RunContext, Scores, SweepRunError};
+
+/// The runs against one server or two, each made when it is asked for.
+#[derive(Debug)]
+pub struct Ab<P> {
+    spec: AbSpec,
+    nonce: u64,
+    probe: P,
+    figures: Vec<Figure>,
+    policy: MetricPolicy,
+    runs: Vec<AbRun>,
+    header: Option<Header>,
+    is_stopped: bool,
+}
+
+/// A run of an [`Ab`] that is over.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AbRun {
+    /// Index of its server.
+    pub side: usize,
+    /// What it is called.
+    pub name: String,
+    /// Its run log, if it has a file.
+    pub run_log: Option<PathBuf>,
+    /// How it went.
+    pub exit_code: ExitCode,
+    /// Its numbers by our own definitions.
+    pub metrics: Metrics,
+}
+
+impl<'a> Ab<PointRunner<'a>> {
+    /// Runs whose logs are kept in `folder`. A folder that is there already must be one of the same
+    /// runs; what is whole in it is not run again. Servers with a command are started before their
+    /// runs and ended when the other one's turn comes.
+    pub fn open(
+        spec: &AbSpec,
+        folder: &Path,
+        context: &'a RunContext,
+        servers: Option<AbServers>,
+    ) -> Result<Self, SweepRunError> {
+        let (mut runner, spec) = PointRunner::keep(spec, Some(folder), context)?;
+        if let Some(mut servers) = servers {
+            let plan = (*spec.base).clone();
+            runner.before_each(move |point| servers.serve(point, &plan, context));
+        }
+        let nonce = runner.nonce();
+        Ok(Self::driving(runner, spec, nonce))
+    }
+}
+
+impl<P: Probe> Ab<P> {
+    /// Runs that a probe of one's own makes. `nonce` tells their prompts from those of others.
+    pub fn driving(probe: P, spec: AbSpec, nonce: u64) -> Self {
+        let mut figures = Figure::headline();
+        let mut policy = MetricPolicy::native();
+        for target in spec.until.iter().flat_map(|until| &until.targets) {
+            let figure = target.of.figure();
+            if !figures.contains(&figure) {
+                figures.push(figure);
+            }
+            if let Some(percent) = target.of.percent()
+                && !policy.percentiles.contains(&percent)
+            {
+                policy.percentiles.push(percent);
+            }
+        }
+        let (runs, header, is_stopped) = (Vec::new(), None, false);
+        Self { spec, nonce, probe, figures, policy, runs, header, is_stopped }
+    }
+
+    /// The runs that are over, in their order.
+    pub fn runs(&self) -> &[AbRun] {
+        &self.runs
+    }
+
+    /// The header of the first run.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// What the rounds that are over show of the change that is to be known.
+    pub fn known(&self) -> Vec<ChangeKnown> {
+        let Some(until) = &self.spec.until else { return Vec::new() };
+        let most = self.spec.rounds.get() as usize;
+        let known = |target: &Precision| {
+            let [before, after] = [0, 1].map(|side| self.values(side, target.of.figure()));
+            ChangeKnown::of_pairs(*target, &before, &after, most, until.confidence)
+        };
+        until.targets.iter().map(known).collect()
+    }
+
+    /// How far each figure lies apart between the runs of one server.
+    pub fn spreads(&self) -> Vec<RunSpread> {
+        let of = |figure: &Figure| RunSpread::of(*figure, &self.values(0, *figure));
+        self.figures.iter().filter_map(of).collect()
+    }
+
+    /// The run logs of A and of B in the rounds that are over.
+    pub fn run_logs(&self) -> [Vec<PathBuf>; 2] {
+        let rounds = self.rounds();
+        [0, 1].map(|side| {
+            let of_side = self.runs.iter().filter(|run| run.side == side);
+            of_side.filter_map(|run| run.run_log.clone()).take(rounds).collect()
+        })
+    }
+
+    /// What the exit code says of all runs.
+    pub fn exit_code(&self) -> ExitCode {
+        let is_open = self.known().iter().any(|known| !known.is_known);
+        let of_runs = self.runs.iter().map(|run| run.exit_code).max().unwrap_or(ExitCode::Ok);
+        match of_runs {
+            _ if self.is_stopped => ExitCode::Interrupted,
+            ExitCode::Ok if is_open => ExitCode::Undecided,
+            code => code,
+        }
+    }
+
+    /// Number of rounds that are over.
+    fn rounds(&self) -> usize {
+        self.runs.len() / self.spec.urls.len()
+    }
+
+    fn values(&self, side: usize, figure: Figure) -> Vec<f64> {
+        let of_side = self.runs.iter().filter(|run| run.side == side).take(self.rounds());
+        of_side.filter_map(|run| figure.read(&run.metrics)).collect()
+    }
+
+    /// Whether no more runs are to be made.
+    fn is_over(&self) -> bool {
+        let is_between_rounds = self.runs.len().is_multiple_of(self.spec.urls.len());
+        let is_known = || {
+            let known = self.known();
+            !known.is_empty() && known.iter().all(|known| known.is_known)
+        };
+        self.is_stopped || self.runs.len() >= self.spec.runs() || (is_between_rounds && is_known())
+    }
+
+    fn add(&mut self, done: PointRun) -> AbRun {
+        let PointRun { point, run, .. } = done;
+        let made = AbRun {
+            side: self.spec.side(self.runs.len()),
+            name: point.name,
+            exit_code: Scores::of_run(&run, &point.plan.scoring).exit_code(),
+            run_log: run.run_log,
+            metrics: Metrics::score(&run.log, &self.policy),
+        };
+        self.header.get_or_insert_with(|| run.log.header().clone());
+        self.runs.push(made.clone());
+        made
+    }
+}
+
+/// Ends when the change is known, all runs are made, or the user wants to stop.
+impl<P: Probe> Iterator for Ab<P> {
+    type Item = Result<AbRun, SweepRunError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over() {
+            return None;
+        }
+        let done = match self.probe.probe(self.spec.point(self.runs.len(), self.nonce)) {
+            Err(error) if error.is_stop() => {
+                self.is_stopped = true;
+                return None;
+            }
+            Err(error) => return Some(Err(error)),
+            Ok(done) => done,
+        };
+        if !done.run.log.is_complete() {
+            self.is_stopped = true;
+            return None;
+        }
+        Some(Ok(self.add(done)))
+    }
+}
+
+/// `round=2,side=b: mean TTFT 102.3, p50 TTFT 98.1`
+impl fmt::Display for AbRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        let shown = Estimand::HEADLINE
+            .into_iter()
+            .filter_map(|estimand| Some((estimand, estimand.figure().read(&self.metrics)?)));
+        for (mark, (estimand, value)) in
+            [": "].into_iter().chain(std::iter::repeat(", ")).zip(shown)
+        {
+            write!(f, "{mark}{estimand} {value:.2} {}", estimand.unit())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
