@@ -4,9 +4,10 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Verdict};
+use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Summary, Verdict};
 
 use crate::grid::Grid;
+use crate::native::requests_needed;
 use crate::table::{Line, Style, Table, wrapped};
 use crate::{GridFormat, Report, ReportFormat, SweepReport, SweepRow};
 
@@ -16,7 +17,8 @@ pub struct EmbeddingTable;
 
 impl ReportFormat for EmbeddingTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let point = GridPoint::of(report);
+        let latency = &report.metrics.latencies.e2el;
+        let point = GridPoint::of(report).bounded(latency);
         let facts = &report.log.header().facts;
         let mut table = Table::default();
         table.title(if facts.api_path == RERANK { "Rerank report" } else { "Embedding report" });
@@ -25,14 +27,23 @@ impl ReportFormat for EmbeddingTable {
         for column in COLUMNS {
             table.row(column.words, (column.show)(&point));
         }
-        if report.metrics.latencies.e2el.percentiles_of == PercentileSource::Histogram {
+        if latency.percentiles_of == PercentileSource::Histogram {
             table.row("percentiles", "histogram (0.05 %)");
         }
+        unbounded(&mut table, latency);
         verdicts(&mut table, report.metrics);
         audit(&mut table, report.audit);
         report.metrics.failures.iter().for_each(|group| failure(&mut table, group));
         table.end();
         table.write(&EmbeddingStyle, out)
+    }
+}
+
+/// Says how many requests the percentiles need that are left out.
+fn unbounded(table: &mut Table, latency: &Summary) {
+    let needs = requests_needed(latency).map(|needs| format!("-: no bound yet; {needs}"));
+    for line in needs.iter().flat_map(|words| wrapped(words, WIDTH - 2)) {
+        table.note(format!("  {line}"));
     }
 }
 
@@ -134,6 +145,17 @@ impl GridPoint {
             bytes_per_item: items.bytes_per_item,
             client_audit: report.audit.verdict,
             run_verdicts: report.metrics.verdict_names(),
+        }
+    }
+
+    /// The same without the percentiles that the run does not bound.
+    fn bounded(self, latency: &Summary) -> Self {
+        Self {
+            median_ms: latency.bounded_percentile_ms(50.0),
+            p90_ms: latency.bounded_percentile_ms(90.0),
+            p95_ms: latency.bounded_percentile_ms(95.0),
+            p99_ms: latency.bounded_percentile_ms(99.0),
+            ..self
         }
     }
 

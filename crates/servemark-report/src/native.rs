@@ -15,5 +15,6 @@ mod table;
 mod truth;
 
 pub use document::NativeJson;
+pub(crate) use latencies::requests_needed;
 pub use score_json::ScoreJson;
 pub use table::NativeTable;

@@ -106,7 +106,7 @@ fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
 fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, summary) in rows {
-        let Some(needs) = needs(summary) else { continue };
+        let Some(needs) = requests_needed(summary) else { continue };
         match notes.iter_mut().find(|(known, _)| *known == needs) {
             Some((_, labels)) => labels.push(label),
             None => notes.push((needs, vec![label])),
@@ -120,11 +120,13 @@ fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
 }
 
-/// `p99 needs about 370 requests, p99.9 about 3700`
-fn needs(summary: &Summary) -> Option<String> {
-    let unknown = summary.percentiles.iter().filter_map(|percentile| {
-        Some((percentile.percent(), requests_needed(summary, percentile)?))
-    });
+/// `p99 needs about 370 requests, p99.9 about 3700`, of the percentiles that the run does not bound;
+/// nothing where it bounds all of them.
+pub(crate) fn requests_needed(summary: &Summary) -> Option<String> {
+    let unknown = summary
+        .percentiles
+        .iter()
+        .filter_map(|percentile| Some((percentile.percent(), needed(summary, percentile)?)));
     let told = unknown.enumerate().map(|(place, (percent, needed))| match place {
         0 => format!("p{percent} needs about {needed:.0} requests"),
         _ => format!("p{percent} about {needed:.0}"),
@@ -134,7 +136,7 @@ fn needs(summary: &Summary) -> Option<String> {
 }
 
 /// Number of requests that bound a percentile, where the estimate of it has no bounds.
-fn requests_needed(summary: &Summary, percentile: &Percentile) -> Option<f64> {
+fn needed(summary: &Summary, percentile: &Percentile) -> Option<f64> {
     let estimates = summary.estimates.as_ref()?;
     let percent = percentile.percent();
     let times = estimates.percentile(percent)?.times_longer.unwrap_or(1.0);

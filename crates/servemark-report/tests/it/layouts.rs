@@ -165,6 +165,7 @@ fn section(table: &str, title: &str) -> String {
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+#[expect(clippy::too_many_lines, reason = "a whole table")]
 #[test]
 fn our_table_of_a_finished_run() {
     insta::assert_snapshot!(native(&finished()), @r#"
