@@ -77,9 +77,8 @@ impl fmt::Display for Planning {
         } else {
             let at_least = if self.is_rough { "at least " } else { "" };
             write!(f, "{at_least}{} requests", Thousands(self.requests))?;
-            match self.runs.filter(|_| !self.is_rough) {
-                Some(runs) => write!(f, " or {} runs", Thousands(runs))?,
-                None => {}
+            if let Some(runs) = self.runs.filter(|_| !self.is_rough) {
+                write!(f, " or {} runs", Thousands(runs))?;
             }
         }
         let done = Thousands(self.done);
