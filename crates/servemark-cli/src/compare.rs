@@ -8,6 +8,7 @@ use servemark_metrics::{
     Condition, Figure, MetricPolicy, PlateauSpec, Quantity, Statistic, Tolerance,
 };
 
+use crate::environment::Environment;
 use crate::error::UsageError;
 
 /// Compare results before and after a change, figure by figure
@@ -52,6 +53,10 @@ pub struct CompareArgs {
     /// run logs, or several results a side
     #[arg(long, requires = "conditions")]
     pub beyond_noise: bool,
+    /// The file of servemark noise that tells how far runs of the same lie apart; by default noise.json in
+    /// the user's cache folder. A gate below that is refused, with exit code 6
+    #[arg(long, value_name = "PATH")]
+    pub noise: Option<PathBuf>,
     /// Leave damaged lines of run logs out; they are an error otherwise
     #[arg(long)]
     pub skip_damaged: bool,
@@ -80,6 +85,7 @@ impl CompareArgs {
             conditions: Vec::new(),
             no_worse_than: Vec::new(),
             beyond_noise: false,
+            noise: None,
             skip_damaged: false,
             force: false,
             json: false,
@@ -134,12 +140,14 @@ fn parse_policy(name: &str) -> Result<MetricPolicy, String> {
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
+    environment: &Environment,
 ) -> Result<CompareArgs, UsageError> {
     let command = CompareArgs::command().bin_name(program);
     command
         .no_binary_name(true)
         .try_get_matches_from(args)
         .and_then(|matches| CompareArgs::from_arg_matches(&matches))
+        .map(|args| CompareArgs { noise: args.noise.or_else(|| environment.noise_file()), ..args })
         .map_err(|error| UsageError::from_clap(&error))
 }
 
@@ -148,7 +156,8 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Result<CompareArgs, UsageError> {
-        parse("servemark compare", line.split_whitespace().map(OsString::from))
+        let args = line.split_whitespace().map(OsString::from);
+        parse("servemark compare", args, &Environment::default())
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub fn parse(
         #[cfg(not(feature = "engine"))]
         "bench-offline" => Err(refuse_unbuilt("bench-offline")),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
-        "compare" => compare::parse("servemark compare", args)
+        "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
         "evalscope" => evalscope::command(args, environment),
         "noise" => {

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 
 use servemark_metrics::MlperfResult;
 use servemark_plan::{BenchPlan, RunProfile};
-use servemark_schedule::ArrivalSpec;
+use servemark_schedule::{ArrivalSpec, Burstiness};
 
 use crate::error::CliError;
 
@@ -32,7 +32,7 @@ pub(crate) fn requests(plan: &BenchPlan) -> Result<Option<usize>, CliError> {
     }
     let is_poisson = match &plan.load.arrivals {
         ArrivalSpec::Poisson { .. } => true,
-        ArrivalSpec::Gamma { burstiness, .. } => *burstiness == Default::default(),
+        ArrivalSpec::Gamma { burstiness, .. } => *burstiness == Burstiness::default(),
         _ => false,
     };
     let Some(rate) = plan.load.arrivals.mean_rate().filter(|_| is_poisson) else {

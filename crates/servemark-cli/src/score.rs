@@ -66,8 +66,8 @@ pub struct ScoringArgs {
     /// run if left out
     #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
     pub slo: Vec<Objectives>,
-    /// Say by published rules whether the run is VALID, and exit with 3 if it is INVALID: mlperf, the
-    /// Server scenario of MLPerf Inference, with the limits of --slo; those of the run if left out
+    /// Say by published rules whether the run is VALID, and exit with 3 if it is INVALID: mlperf,
+    /// which has a Server scenario, with the limits of --slo; those of the run if left out
     #[arg(long, value_name = "RULES", value_parser = parse_profile)]
     pub profile: Option<RunProfile>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in

@@ -68,7 +68,7 @@ impl Planning {
     }
 }
 
-/// `for +-2 % of the mean TTFT: 41,000 requests or 6 runs (this run: +-5.2 % by 5,000)`
+/// `for +-2 % of the mean TTFT: 41,000 requests or 10 runs (this run: +-5.2 % by 6,000)`
 impl fmt::Display for Planning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "for +-{} % of the {}: ", self.asked_percent, self.estimand)?;
@@ -77,9 +77,8 @@ impl fmt::Display for Planning {
         } else {
             let at_least = if self.is_rough { "at least " } else { "" };
             write!(f, "{at_least}{} requests", Thousands(self.requests))?;
-            match self.runs.filter(|_| !self.is_rough) {
-                Some(runs) => write!(f, " or {} runs", Thousands(runs))?,
-                None => {}
+            if let Some(runs) = self.runs.filter(|_| !self.is_rough) {
+                write!(f, " or {} runs", Thousands(runs))?;
             }
         }
         let done = Thousands(self.done);

@@ -4,7 +4,7 @@
 //! chance of an error is shared out: a look has its own part of it, and by the union bound
 //! (Bonferroni) the chance that any interval of any look misses is at most the sum of the parts,
 //! whatever the stopping rule is and however the looks depend on each other. Looks at sizes that grow
-//! by a factor are few (Darling and Robbins 1967; Howard, Ramdas, McAuliffe and Sekhon 2021 call such
+//! by a factor are few (Darling and Robbins 1967; Howard, Ramdas and others 2021 call such
 //! a family a confidence sequence by stitching).
 
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -55,9 +55,9 @@ impl Looks {
 }
 
 /// Confidence of the intervals of one of several looks, so that those of all looks together have
-/// `confidence`: the chance of an error is spent as O'Brien and Fleming's bounds do (Lan and DeMets
-/// 1983), little of it at first, when few values show little, and most at the end. `look` is its one-based
-/// number of `looks`.
+/// `confidence`: the chance of an error is spent as O'Brien and Fleming's bounds do (Lan and
+/// `DeMets` 1983), little of it at first, when few values show little, and most at the end. `look` is its
+/// one-based number of `looks`.
 pub fn confidence_of_look(look: usize, looks: usize, confidence: f64) -> f64 {
     let error = 1.0 - confidence;
     let normal = Normal::standard();

@@ -5,6 +5,7 @@ use servemark::report::{comparison_json, write_changes, write_comparison};
 use servemark::{ComparedResults, ExitCode, compare as compare_results};
 use servemark_cli::CompareArgs;
 
+use crate::between_runs::BetweenRuns;
 use crate::{score, screen};
 
 /// Compares results. Its exit code is 3 if a condition holds or a tolerance fails, and 6 where either
@@ -24,7 +25,9 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let judgements: Vec<_> =
         args.no_worse_than.iter().flat_map(|tolerance| tolerance.judge(comparison)).collect();
     screen::print(&shown(args, &compared, &judgements)?);
-    Ok(judge(args, comparison, &judgements))
+    let between = BetweenRuns::of(args.noise.as_deref(), &compared);
+    between.say(comparison.changes.iter().map(|change| change.figure));
+    Ok(judge(args, comparison, &judgements, &between))
 }
 
 fn shown(
@@ -50,22 +53,26 @@ fn judge(
     args: &CompareArgs,
     comparison: &Comparison,
     judgements: &[ToleranceJudgement],
+    between: &BetweenRuns,
 ) -> ExitCode {
     if !comparison.is_judged {
         return refuse(args, comparison);
     }
+    let conditions = between.judged(&args.conditions);
+    let tolerated = between.tolerated(judgements);
+    let is_refused = conditions.len() < args.conditions.len() || tolerated.len() < judgements.len();
     let counts = |broken: &Broken<'_>| !(args.beyond_noise && broken.is_noise());
-    let broken: Vec<_> = comparison.broken(&args.conditions).filter(counts).collect();
+    let broken: Vec<_> = comparison.broken(&conditions).filter(counts).collect();
     for broken in &broken {
         screen::complain(&format!("error: --fail-if {broken}"));
     }
-    for judgement in judgements {
+    for judgement in &tolerated {
         screen::complain(&format!("{}: {judgement}", level(judgement.standing)));
     }
-    let is = |standing| judgements.iter().any(|judgement| judgement.standing == standing);
+    let is = |standing| tolerated.iter().any(|judgement| judgement.standing == standing);
     if !broken.is_empty() || is(Standing::Fails) {
         ExitCode::GateFailed
-    } else if is(Standing::Undecided) {
+    } else if is(Standing::Undecided) || is_refused {
         ExitCode::Undecided
     } else {
         ExitCode::Ok

@@ -6,6 +6,7 @@
 
 mod ab;
 mod aisbench;
+mod between_runs;
 mod compare;
 mod entry;
 mod evalscope;

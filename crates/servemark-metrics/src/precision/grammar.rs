@@ -39,11 +39,13 @@ fn half_width(text: &str) -> Option<HalfWidth> {
     if let Some(percent) = text.strip_suffix('%') {
         return number(percent).map(|percent| HalfWidth::Share(percent / 100.0));
     }
-    const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
     let (digits, factor) =
         UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     number(digits).map(|number| HalfWidth::Milliseconds(number * factor))
 }
+
+/// Units of a latency in milliseconds.
+const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
 
 /// `2%`, `5ms`
 impl fmt::Display for HalfWidth {

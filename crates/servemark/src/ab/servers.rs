@@ -46,4 +46,4 @@ impl AbServers {
 }
 
 /// How long a server may take to load its model.
-const PATIENCE: Duration = Duration::from_mins(15);
+const PATIENCE: Duration = Duration::from_secs(900);

@@ -73,7 +73,7 @@ fn made<P: Probe>(ab: &mut Ab<P>) -> usize {
 fn rounds_end_when_the_change_is_known() {
     let mut quiet = ab(110.0, 0.005, 10);
     let runs = made(&mut quiet);
-    assert!((4..20).contains(&runs) && runs % 2 == 0, "{runs}");
+    assert!((4..20).contains(&runs) && runs.is_multiple_of(2), "{runs}");
     let known = &quiet.known()[0];
     let percent = known.percent.unwrap();
     assert!(known.is_known && (percent - 10.0).abs() < 2.0, "{known}");

@@ -65,7 +65,9 @@ pub struct PointRunner<'a> {
 }
 
 /// What is done before each point that is measured.
-struct Preparation<'a>(Box<dyn FnMut(&Point) -> Result<(), ProcessError> + 'a>);
+struct Preparation<'a>(Box<PreparePoint<'a>>);
+
+type PreparePoint<'a> = dyn FnMut(&Point) -> Result<(), ProcessError> + 'a;
 
 impl fmt::Debug for Preparation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,84 @@
+//! What `servemark noise` found, held against the gates of a comparison.
+
+use std::path::Path;
+
+use servemark::core::RunLogReader;
+use servemark::metrics::{Bound, Condition, Figure, RunSpread, ToleranceJudgement};
+use servemark::{ComparedResults, KnownNoise, NoiseStore};
+
+use crate::screen;
+
+/// How far runs of the same plan against the same server lie apart, for the runs of a comparison.
+#[derive(Debug)]
+pub(crate) struct BetweenRuns {
+    known: Vec<KnownNoise>,
+    runs: [usize; 2],
+}
+
+impl BetweenRuns {
+    /// What is kept in a file of the runs of either side.
+    pub(crate) fn of(store: Option<&Path>, compared: &ComparedResults) -> Self {
+        let runs = compared.comparison.runs;
+        let Some(store) = store.map(NoiseStore::at) else {
+            return Self { known: Vec::new(), runs };
+        };
+        let firsts = compared.sides.iter().filter_map(|side| side.first());
+        let found = firsts.filter_map(|first| {
+            let reader = RunLogReader::open(Path::new(&first.source)).ok()?;
+            store.find(reader.header())
+        });
+        Self { known: found.collect(), runs }
+    }
+
+    /// Says the spread of these figures, as far as it is known.
+    pub(crate) fn say(&self, figures: impl Iterator<Item = Figure>) {
+        let Some(runs) = self.known.iter().map(|known| known.runs).max() else { return };
+        let told: Vec<String> = figures
+            .filter_map(|figure| Some(format!("{figure} {:.2} %", self.spread(figure)?)))
+            .collect();
+        if !told.is_empty() {
+            let told = told.join(", ");
+            screen::complain(&format!("Spread between runs of the same ({runs} runs): {told}"));
+        }
+    }
+
+    /// The conditions that can be judged; says of the others that they are below the spread.
+    pub(crate) fn judged(&self, conditions: &[Condition]) -> Vec<Condition> {
+        let is_judged = |condition: &&Condition| {
+            let percent = match condition.bound {
+                Bound::RoseBy(percent) | Bound::FellBy(percent) => percent.abs(),
+                _ => return true,
+            };
+            self.allows(condition.figure, percent, &format!("--fail-if {condition}"))
+        };
+        conditions.iter().filter(is_judged).cloned().collect()
+    }
+
+    /// The tolerances that can be judged; says of the others that they are below the spread.
+    pub(crate) fn tolerated(&self, judgements: &[ToleranceJudgement]) -> Vec<ToleranceJudgement> {
+        let is_judged = |judgement: &&ToleranceJudgement| {
+            let ToleranceJudgement { figure, percent, .. } = judgement;
+            self.allows(*figure, *percent, &format!("--no-worse-than {}={percent}%", figure.path()))
+        };
+        judgements.iter().filter(is_judged).copied().collect()
+    }
+
+    /// Whether a limit is above what chance between runs makes; says so if it is not.
+    fn allows(&self, figure: Figure, limit: f64, gate: &str) -> bool {
+        let Some(spread) = self.spread(figure) else { return true };
+        let chance = RunSpread::chance_percent(spread, self.runs);
+        if limit >= chance {
+            return true;
+        }
+        screen::complain(&format!(
+            "error: {gate} is not judged: runs of the same differ by {chance:.1} % by chance \
+             (servemark noise); give a larger limit, or more runs a side"
+        ));
+        false
+    }
+
+    /// The larger spread of the two sides, in percent.
+    fn spread(&self, figure: Figure) -> Option<f64> {
+        self.known.iter().filter_map(|known| known.of(figure)).reduce(f64::max)
+    }
+}
