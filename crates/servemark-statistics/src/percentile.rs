@@ -107,7 +107,7 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
 /// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share is
 /// known far worse than their number says.
 fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
-    if 1.0 - share >= MOST_TAIL {
+    if 1.0 - share > MOST_TAIL_OF_TIES {
         return None;
     }
     let value = nearest(sorted, share);
@@ -152,6 +152,9 @@ const FEWEST_CLUSTERS: usize = 20;
 const FEWEST_EFFECTIVE: f64 = 60.0;
 /// Values are the same one if they differ by less than this part of it: less than clocks show.
 const ALIKE: f64 = 1e-4;
+/// Where a percentile leaves more than this to larger values, a busy phase that was missed does not
+/// reach it.
+const MOST_TAIL_OF_TIES: f64 = 0.06;
 /// The part of all values from which on equal ones are no accident.
 const MANY_TIES: f64 = 0.05;
 /// The number of larger values that come together at the least, where hardly any were seen.
