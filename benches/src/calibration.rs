@@ -1,6 +1,8 @@
-//! Simulated processes with a known truth, and how often intervals of their runs miss it.
+//! Simulated processes with a known truth, and how often intervals of their runs, and searches of them,
+//! miss it.
 
 mod processes;
+mod searches;
 
 use std::fmt;
 
@@ -8,6 +10,7 @@ use servemark_rng::NumpyRandom;
 use servemark_statistics::{Estimate, Sample};
 
 pub use self::processes::{Process, cells};
+pub use self::searches::SearchCell;
 
 /// What runs of one process and one length show.
 #[derive(Clone, Debug)]

@@ -1,14 +1,21 @@
-//! How often confidence intervals miss the truth, by simulation of processes whose truth is known.
+//! How often confidence intervals and searches miss the truth, by simulation of processes whose truth is
+//! known.
 //!
-//! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints a Markdown table; see
+//! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints two Markdown tables; see
 //! `docs/methodology.md`.
 
 use std::process::ExitCode;
 
-use servemark_benches::calibration::{Cell, cells};
+use servemark_benches::calibration::{Cell, SearchCell, cells};
 
 /// Number of simulated runs of each cell, unless another is given.
 const RUNS: u32 = 400;
+
+/// A search takes as long as some runs do.
+const RUNS_A_SEARCH: u32 = 4;
+
+/// Seconds of the first rounds of searches.
+const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a study prints its table")]
 fn main() -> ExitCode {
@@ -24,6 +31,12 @@ fn main() -> ExitCode {
     for process in cells() {
         for requests in [400, 1000, 5000] {
             println!("{}", Cell::simulate(&process, requests, runs));
+        }
+    }
+    println!("\n{}", SearchCell::HEAD);
+    for seconds in FIRST_ROUNDS {
+        for cell in SearchCell::all(seconds) {
+            println!("{}", cell.simulate(runs.div_ceil(RUNS_A_SEARCH)));
         }
     }
     ExitCode::SUCCESS

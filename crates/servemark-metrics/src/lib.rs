@@ -65,7 +65,10 @@ pub use comparison::{
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimates::{Estimated, Estimates, RateEstimates};
-pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch, UndecidedReason, gate};
+pub use evidence::{
+    Capacity, Evidence, Growth, Judgement, LoadEvidence, Standing, Stretch, UndecidedReason, gate,
+    load_doubt,
+};
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};

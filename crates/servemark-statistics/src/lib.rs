@@ -18,6 +18,7 @@
 //! ```
 
 mod clustering;
+mod crossing;
 mod dependence;
 mod estimate;
 mod mean;
@@ -27,6 +28,7 @@ mod sample;
 mod share;
 mod student;
 
+pub use crossing::{Crossing, Margin};
 pub use estimate::{Bounds, Estimate, Reason};
 pub use mean::rate;
 pub use ranks::{fewest_draws, rank_bounds};

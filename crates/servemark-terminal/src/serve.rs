@@ -230,7 +230,10 @@ mod tests {
     #[test]
     fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
         let told = said(vec![Layout::Vllm]).unwrap();
-        assert!(told.starts_with("1 requests were sent once more on a new connection: 1 "), "{told}");
+        assert!(
+            told.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{told}"
+        );
         assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
     }
 }
