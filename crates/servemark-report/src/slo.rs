@@ -173,7 +173,7 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
         [*value, Some(*low), Some(*high)].map(|number| shown(number.map(|number| number * unit)))
     });
     let figures = FIGURES.iter().map(|(_, _, show)| show(&row.point));
-    own.map(Some).into_iter().chain(judged).chain(figures).collect()
+    own.map(Some).chain(judged).chain(figures).collect()
 }
 
 /// Shares are shown in percent.

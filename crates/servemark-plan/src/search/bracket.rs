@@ -64,7 +64,7 @@ impl LoadBracket {
         let mut next = Some(range.start);
         while let Some(load) = next {
             known.push((load, standing(load)?));
-            bracket = Self::of(known.iter().copied());
+            bracket = Self::of(&known);
             next = bracket.next(range);
         }
         Ok(bracket)
@@ -72,9 +72,9 @@ impl LoadBracket {
 
     /// What is known from some loads. A load that holds above one that fails, and one that is undecided
     /// below one that holds, contradict the rest by chance and are left out.
-    pub fn of(known: impl Iterator<Item = (f64, LoadStanding)> + Clone) -> Self {
+    pub fn of(known: &[(f64, LoadStanding)]) -> Self {
         let loads = |wanted| {
-            known.clone().filter(move |(_, standing)| *standing == wanted).map(|(load, _)| load)
+            known.iter().filter(move |(_, standing)| *standing == wanted).map(|(load, _)| *load)
         };
         let fails = loads(LoadStanding::Fails).reduce(f64::min);
         let not_offered = loads(LoadStanding::NotOffered).reduce(f64::min);
@@ -107,8 +107,8 @@ impl LoadBracket {
         let mut parts = [(holds, low), (high, stop)];
         parts.sort_by(|one, other| (other.1 - other.0).total_cmp(&(one.1 - one.0)));
         let enough = (stop - holds) * ENOUGH;
-        let open = parts.into_iter().filter(|(low, high)| high - low > enough);
-        open.filter_map(|(low, high)| range.between(low, high)).next()
+        let mut open = parts.into_iter().filter(|(low, high)| high - low > enough);
+        open.find_map(|(low, high)| range.between(low, high))
     }
 }
 

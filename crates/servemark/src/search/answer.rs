@@ -43,10 +43,9 @@ pub struct TierAnswer {
 
 impl TierAnswer {
     fn of(index: usize, tier: SloTier, spec: &SloSearchSpec, trials: &[Trial]) -> Self {
-        let known = trials
-            .iter()
-            .filter_map(|trial| Some((trial.value, trial.verdicts[index].standing()?)));
-        let bracket = LoadBracket::of(known);
+        let standing = |trial: &Trial| Some((trial.value, trial.verdicts[index].standing()?));
+        let known: Vec<_> = trials.iter().filter_map(standing).collect();
+        let bracket = LoadBracket::of(&known);
         let bound = spec.confidence_of_round();
         let loads: Vec<LoadEvidence<'_>> =
             trials.iter().filter(|trial| trial.usable > 0).map(Trial::shown).collect();
