@@ -19,7 +19,7 @@ overhead-docs *flags:
     cargo build --release -p servemark-benches -p bench-serving
     cargo run --release -p servemark-benches --bin overhead -- --docs . {{flags}}
 
-# How often confidence intervals miss a simulated truth; about two minutes.
+# How often confidence intervals and searches miss a simulated truth; some minutes.
 calibration runs="400":
     cargo run --release -p servemark-benches --bin calibration -- {{runs}}
 

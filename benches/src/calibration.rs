@@ -1,7 +1,9 @@
-//! Simulated processes with a known truth, and how often intervals of their runs miss it.
+//! Simulated processes with a known truth, and how often intervals of their runs, and searches of them,
+//! miss it.
 
 mod comparisons;
 mod processes;
+mod searches;
 mod warm_up;
 
 use std::fmt;
@@ -11,6 +13,7 @@ use servemark_statistics::{Estimate, Sample};
 
 pub use self::comparisons::{Comparisons, Design};
 pub use self::processes::{Process, cells};
+pub use self::searches::SearchCell;
 pub use self::warm_up::WarmUp;
 
 /// What runs of one process and one length show.

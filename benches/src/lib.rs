@@ -4,7 +4,7 @@
 //! [`logs`] make. The `overhead` module runs the client against the ground-truth server, whose own
 //! stamps are the truth, beside a reader that does nothing but read; the `prepare` module draws large
 //! data sets beside SGLang's client; the `memory` module says what streams and tokens take; the `calibration` module holds
-//! confidence intervals against simulated truths. All of it uses the workspace through its facade, as an outside
+//! confidence intervals and searches against simulated truths. All of it uses the workspace through its facade, as an outside
 //! user would.
 
 pub mod calibration;

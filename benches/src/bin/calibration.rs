@@ -1,15 +1,21 @@
-//! How often confidence intervals miss the truth, warm-ups are seen and runs of one server are called
-//! different, by simulation of processes whose truth is known.
+//! How often confidence intervals and searches miss the truth, warm-ups are seen and runs of one server
+//! are called different, by simulation of processes whose truth is known.
 //!
 //! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints Markdown tables; see
 //! `docs/methodology.md`.
 
 use std::process::ExitCode;
 
-use servemark_benches::calibration::{Cell, Comparisons, Process, WarmUp, cells};
+use servemark_benches::calibration::{Cell, Comparisons, Process, SearchCell, WarmUp, cells};
 
 /// Number of simulated runs of each cell, unless another is given.
 const RUNS: u32 = 400;
+
+/// A search takes as long as some runs do.
+const RUNS_A_SEARCH: u32 = 4;
+
+/// Seconds of the first rounds of searches.
+const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a study prints its table")]
 fn main() -> ExitCode {
@@ -39,6 +45,12 @@ fn main() -> ExitCode {
     for process in cells().into_iter().filter(is_told) {
         for design in Comparisons::designs() {
             println!("{}", Comparisons::simulate(&process, design, runs));
+        }
+    }
+    println!("\n{}", SearchCell::HEAD);
+    for seconds in FIRST_ROUNDS {
+        for cell in SearchCell::all(seconds) {
+            println!("{}", cell.simulate(runs.div_ceil(RUNS_A_SEARCH)));
         }
     }
     ExitCode::SUCCESS

@@ -65,6 +65,33 @@ pub fn cells() -> Vec<Process> {
 }
 
 impl Process {
+    /// A queue before sixteen servers, each busy for a second, or for a time that varies.
+    pub(super) fn queue(varies: bool) -> Self {
+        let name = if varies { "M/G/16" } else { "M/D/16" };
+        Self { name, kind: Kind::Queue { load: 0.5, varies } }
+    }
+
+    /// An engine that batches continuously.
+    pub(super) fn engine() -> Self {
+        Self { name: "batching engine", kind: Kind::Engine { load: 0.5 } }
+    }
+
+    /// Requests per second that an open loop of this process can do at the most.
+    pub(super) fn capacity(&self) -> f64 {
+        if let Kind::Engine { .. } = self.kind { Batching::CAPACITY } else { SERVERS as f64 }
+    }
+
+    /// The process with this number of requests per second, where it has a load.
+    pub(super) fn at_rate(self, rate: f64) -> Self {
+        let share = rate / self.capacity();
+        let kind = match self.kind {
+            Kind::Queue { varies, .. } => Kind::Queue { load: share, varies },
+            Kind::Engine { .. } => Kind::Engine { load: share },
+            other => other,
+        };
+        Self { kind, ..self }
+    }
+
     /// The mean, the median and the 99th percentile of the process in the long run, of a run of two
     /// million requests without its start.
     pub fn truth(&self) -> [f64; 3] {

@@ -8,7 +8,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use servemark_metrics::{Goal, Objective};
-use servemark_plan::{BenchPlan, Effort, Grain, SearchError, SearchRange, SloSearchSpec, SloSpec};
+use servemark_plan::{
+    BenchPlan, Effort, Grain, SearchError, SearchRange, SloSearchSpec, SloSpec, SloTier,
+};
 use servemark_report::GridFormat;
 
 use crate::error::CliError;
@@ -33,6 +35,8 @@ pub struct SloRuns {
 #[derive(Debug, Default)]
 pub(crate) struct SloArgs {
     objectives: Vec<Objective>,
+    /// Objectives with a name, which only a search has.
+    tiers: Vec<SloTier>,
     confidence: Option<f64>,
     knob: Option<String>,
     start: Option<f64>,
@@ -51,9 +55,16 @@ impl SloArgs {
         let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
         match flag {
             SLO => {
-                for list in values.all()? {
-                    let objectives = Objective::list(&list);
-                    self.objectives.extend(objectives.map_err(|error| refuse(error.to_string()))?);
+                for value in values.all()? {
+                    let (name, list) = named(&value);
+                    let objectives =
+                        Objective::list(list).map_err(|error| refuse(error.to_string()))?;
+                    match name {
+                        Some(name) => {
+                            self.tiers.push(SloTier { name: name.to_owned(), objectives })
+                        }
+                        None => self.objectives.extend(objectives),
+                    }
                 }
                 return Ok(());
             }
@@ -89,8 +100,15 @@ impl SloArgs {
         if let (Some(flag), None) = (self.last, &self.knob) {
             return Err(CliError::NoEffect { flag, when: "without --slo-search" });
         }
+        if !self.tiers.is_empty() && self.knob.is_none() {
+            let why = "names of objectives (NAME=OBJECTIVES) are for --slo-search; leave them out";
+            return Err(CliError::setting(SLO, why));
+        }
         if !self.objectives.is_empty() {
             return Ok(Some(self.slo()));
+        }
+        if !self.tiers.is_empty() {
+            return Ok(None);
         }
         match (&self.knob, self.confidence) {
             (Some(_), _) => Err(CliError::Together("--slo-search needs objectives (--slo)")),
@@ -113,9 +131,11 @@ impl SloArgs {
         let mut base = plan.clone();
         base.scoring.slo = None;
         let knob = self.knob.as_deref().unwrap_or_default();
-        let spec = SloSearchSpec::new(base, knob, self.slo()).map_err(wrong)?;
+        let tiers = self.tiers.clone();
+        let spec = SloSearchSpec::with_tiers(base, knob, self.slo(), tiers).map_err(wrong)?;
         let (range, effort) = (self.range(spec.range).map_err(wrong)?, self.effort(&spec.effort));
         let spec = spec.within(range).with_effort(effort);
+        check_tokens(plan, &spec.objectives())?;
         let first = spec.point(spec.range.start, 0, 0, 0);
         first.map(|_| spec).map_err(|error| CliError::setting(SEARCH, error))
     }
@@ -150,14 +170,20 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
         let error = SearchError::Confidence { given: slo.confidence };
         return Err(CliError::setting(CONFIDENCE, error));
     }
-    if !plan.backend.route().generates() {
-        let of_tokens = slo.objectives.iter().find(|objective| objective.is_of_tokens());
-        of_tokens.map_or(Ok(()), |objective| Err(no_tokens(*objective)))?;
-    }
+    check_tokens(plan, &slo.objectives)?;
     if slo.objectives.iter().any(is_goodput) && plan.scoring.slos.is_empty() {
         return Err(CliError::setting(SLO, SearchError::NoGoodput));
     }
     Ok(())
+}
+
+/// Refuses objectives of tokens where answers have none.
+fn check_tokens(plan: &BenchPlan, objectives: &[Objective]) -> Result<(), CliError> {
+    let of_tokens = objectives.iter().find(|objective| objective.is_of_tokens());
+    match of_tokens.filter(|_| !plan.backend.route().generates()) {
+        Some(objective) => Err(no_tokens(*objective)),
+        None => Ok(()),
+    }
 }
 
 fn no_tokens(objective: Objective) -> CliError {
@@ -180,6 +206,16 @@ pub(crate) fn refuse_result_files(args: &[OsString]) -> Result<(), CliError> {
             "is not for a search: score its run logs (servemark score RUNLOG --result-file PATH)",
         )),
         None => Ok(()),
+    }
+}
+
+/// The name in front of objectives, `NAME=OBJECTIVES`, and the objectives. Before the equals sign of a
+/// relation is no word: `ttft:p99<=2s`.
+fn named(value: &str) -> (Option<&str>, &str) {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+    match value.split_once('=') {
+        Some((name, list)) if !name.is_empty() && name.chars().all(is_plain) => (Some(name), list),
+        _ => (None, value),
     }
 }
 
@@ -273,6 +309,20 @@ mod tests {
     }
 
     #[test]
+    fn named_objectives_are_tiers_of_a_search() {
+        let line = "--slo success>=99% chat=ttft:p99<=500ms,tpot:p99<50ms batch=mlperf:llama2-70b \
+                    --slo-search request-rate --slo-confidence 90%";
+        let spec = search(line).spec;
+        let names: Vec<&str> = spec.tiers.iter().map(|tier| tier.name.as_str()).collect();
+        assert_eq!((names, spec.slo.objectives.len()), (vec!["chat", "batch"], 1));
+        let whole: Vec<usize> = spec.tiers().iter().map(|tier| tier.objectives.len()).collect();
+        assert_eq!(whole, [3, 3]);
+        assert!((spec.slo.confidence - 0.9).abs() < 1e-12);
+        let alone = search("--slo chat=ttft:p99<1s --slo-search request-rate").spec;
+        assert_eq!((alone.tiers.len(), alone.slo.objectives.len()), (1, 0));
+    }
+
+    #[test]
     fn a_search_looks_around_its_start() {
         let range =
             search("--slo ttft:p99<2s --slo-search max-concurrency --slo-start 32").spec.range;
@@ -309,6 +359,9 @@ mod tests {
             "--slo-start has no effect without --slo-search",
         );
         refuses("--slo goodput>=90%", "--goodput");
+        refuses("--slo chat=ttft:p99<2s", "are for --slo-search; leave them out");
+        let twice = "--slo a=ttft:p99<2s a=ttft:p99<1s --slo-search request-rate";
+        refuses(twice, "two tiers of objectives named a");
         let searching = "--slo ttft:p99<2s --slo-search request-rate";
         refuses(&format!("{searching} --sweep num-prompts=1,2"), "do not go together");
         refuses(&format!("{searching} --sweep-repeats 2"), "no effect with --slo-search");

@@ -224,9 +224,11 @@ Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such a
 tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 0 if \
 confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if the \
 run cannot tell or is not judged. With --slo-search request-rate or \
-max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
-bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
---slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. --sweep-folder, \
+max-concurrency (or any number of the plan) the loads that keep them, that stay undecided and \
+that miss them are found by doubling and bisection, with an estimate of the capacity; --slo \
+NAME=OBJECTIVES ... gives a search several tiers: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
+--slo-duration SECONDS of the first round of a load at least, --slo-rounds N of a load at most, each \
+twice as long as the one before it. --sweep-folder, \
 --sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.
 
 Known figures: --until FIGURE+-HALFWIDTH[,...] ..., such as ttft:mean+-2%, itl:p99+-5ms or \

@@ -7,14 +7,16 @@
 mod gate;
 mod growth;
 mod judgement;
+mod margin;
 
 use servemark_core::{RequestRecord, RunFacts, RunLog};
 use servemark_statistics::Sample;
 
-pub use self::gate::gate;
+pub use self::gate::{gate, load_doubt};
 pub use self::growth::Growth;
 use self::growth::Series;
 pub use self::judgement::{Judgement, Standing, UndecidedReason};
+pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
 use crate::waits::queue_wait;
@@ -40,6 +42,8 @@ pub struct Evidence {
     ttft: Series,
     e2el: Series,
     requests: usize,
+    /// Whether requests of a run came at a rate, whatever became of those before them.
+    is_open_loop: bool,
 }
 
 /// Which requests of a run are judged.
@@ -59,7 +63,7 @@ impl Evidence {
     pub fn of(objectives: &[Objective]) -> Self {
         let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
-        Self { samples: samples.collect(), ttft, e2el, requests: 0 }
+        Self { samples: samples.collect(), ttft, e2el, requests: 0, is_open_loop: false }
     }
 
     /// Adds a run.
@@ -69,6 +73,7 @@ impl Evidence {
         all.sort_by_key(|(record, _)| record.started());
         let judged = stretch.of(&all, log);
         self.requests += judged.len();
+        self.is_open_loop |= log.header().facts.request_rate.is_some();
         for (objective, sample) in &mut self.samples {
             for seen in judged {
                 read(objective.goal, *seen, policy, sample);
@@ -99,6 +104,14 @@ impl Evidence {
         let grows = |series: &Series, of| series.growth(of);
         grows(&self.ttft, Measure::ResponseTtft)
             .or_else(|| grows(&self.e2el, Measure::ResponseE2el))
+    }
+}
+
+impl Evidence {
+    /// Growth of a backlog: that of requests which came at a rate. Where a limit of concurrency alone
+    /// is the load, requests come when others have ended, and nothing is left to wait.
+    pub fn backlog(&self) -> Option<Growth> {
+        self.growth().filter(|_| self.is_open_loop)
     }
 }
 

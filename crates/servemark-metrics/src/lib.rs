@@ -73,7 +73,10 @@ pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimand::Estimand;
 pub use estimates::{Estimated, Estimates, RateEstimates};
-pub use evidence::{Evidence, Growth, Judgement, Standing, Stretch, UndecidedReason, gate};
+pub use evidence::{
+    Capacity, Evidence, Growth, Judgement, LoadEvidence, Standing, Stretch, UndecidedReason, gate,
+    load_doubt,
+};
 pub use fail_on::FailOn;
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
 pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};

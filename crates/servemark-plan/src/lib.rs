@@ -23,7 +23,10 @@ pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};
 pub use plan::{BenchPlan, EarlierSpec, ModelSpec, WorkloadSpec};
 pub use profile::RunProfile;
-pub use search::{Bracket, Effort, Grain, SearchError, SearchRange, SloSearchSpec, largest, peak};
+pub use search::{
+    Bracket, Effort, Grain, LoadBracket, LoadStanding, SearchError, SearchRange, SloSearchSpec,
+    SloTier, largest, peak,
+};
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use slo::SloSpec;
 pub use sweep::{

@@ -5,17 +5,19 @@
 //! names the value: then the procedure is run again once that value is known, and gets as far. So a
 //! search that was killed goes on where it was, from nothing but its finished probes.
 
+mod bracket;
 mod error;
 mod largest;
 mod peak;
 mod range;
 mod spec;
 
+pub use self::bracket::{LoadBracket, LoadStanding};
 pub use self::error::SearchError;
 pub use self::largest::{Bracket, largest};
 pub use self::peak::peak;
 pub use self::range::{Grain, SearchRange};
-pub use self::spec::{Effort, SloSearchSpec};
+pub use self::spec::{Effort, SloSearchSpec, SloTier};
 
 #[cfg(test)]
 mod tests;

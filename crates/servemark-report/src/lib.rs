@@ -63,7 +63,7 @@ pub use sglang::{
     OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady, RequestLines, SglangLine,
     SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable, SteadyStateLine,
 };
-pub use slo::{SloReport, SloRow, SloSide};
+pub use slo::{SloReport, SloRow, SloTierAnswer};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;
 pub use vllm::{

@@ -5,7 +5,7 @@ mod page;
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{Goal, Growth, Judgement};
+use servemark_metrics::{Capacity, Goal, Growth, Judgement};
 
 use crate::grid::Grid;
 use crate::{GridFormat, SweepRow};
@@ -15,17 +15,28 @@ use crate::{GridFormat, SweepRow};
 pub struct SloReport<'a> {
     knob: &'a str,
     answer: String,
-    side: SloSide,
+    tiers: Vec<SloTierAnswer<'a>>,
     rows: Vec<SloRow<'a>>,
 }
 
-/// Between which loads the answer lies. Closed: below it holds and above it does not.
+/// The answer of one tier of objectives.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct SloSide {
-    /// The largest that holds, if any does.
+pub struct SloTierAnswer<'a> {
+    /// The name of the tier; empty where a search has only one without a name.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub name: &'a str,
+    /// The largest load that holds, if any does.
     pub holds: Option<f64>,
-    /// The smallest that does not, if any was found.
+    /// The smallest and the largest load between those that hold and those that fail of which nobody
+    /// can say.
+    pub undecided: Option<(f64, f64)>,
+    /// The smallest load that fails, if any was found.
     pub fails: Option<f64>,
+    /// The smallest load that the client could not offer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_offered: Option<f64>,
+    /// The estimate of the largest load that holds.
+    pub capacity: Option<Capacity>,
 }
 
 /// A load that was tried. Closed: it is made by whoever searched.
@@ -33,8 +44,10 @@ pub struct SloSide {
 pub struct SloRow<'a> {
     /// The load.
     pub value: f64,
-    /// What it comes to, in a word.
+    /// What it comes to, in a word: in the first tier, where there are several.
     pub verdict: &'static str,
+    /// What it comes to in each tier, in their order.
+    pub verdicts: Vec<&'static str>,
     /// In how many rounds it was run.
     pub rounds: usize,
     /// By how many requests it was judged.
@@ -51,21 +64,24 @@ pub struct SloRow<'a> {
 #[derive(Serialize)]
 struct Document<'a> {
     knob: &'a str,
+    /// The answer of the first tier.
     #[serde(flatten)]
-    side: SloSide,
+    first: Option<SloTierAnswer<'a>>,
     answer: &'a str,
+    tiers: &'a [SloTierAnswer<'a>],
     trials: &'a [SloRow<'a>],
 }
 
 impl<'a> SloReport<'a> {
-    /// A report of a search along `knob` that found `answer`, in words, between two loads.
+    /// A report of a search along `knob` that found `answer`, in words, and for each tier its loads.
     pub fn new(
         knob: &'a str,
         answer: String,
-        side: SloSide,
+        tiers: impl IntoIterator<Item = SloTierAnswer<'a>>,
         rows: impl IntoIterator<Item = SloRow<'a>>,
     ) -> Self {
-        Self { knob, answer, side, rows: rows.into_iter().collect() }
+        let (tiers, rows) = (tiers.into_iter().collect(), rows.into_iter().collect());
+        Self { knob, answer, tiers, rows }
     }
 
     /// Writes all loads in a form.
@@ -74,8 +90,9 @@ impl<'a> SloReport<'a> {
             GridFormat::Csv => self.grid().write_csv(out),
             GridFormat::Html => page::write(self, out),
             GridFormat::Json => {
-                let Self { knob, answer, side, rows } = self;
-                let document = Document { knob, side: *side, answer, trials: rows };
+                let Self { knob, answer, tiers, rows } = self;
+                let first = tiers.first().copied();
+                let document = Document { knob, first, answer, tiers, trials: rows };
                 serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             }
@@ -89,9 +106,10 @@ impl<'a> SloReport<'a> {
     fn grid(&self) -> Grid {
         let objectives = self.rows.first().map_or(&[][..], |row| row.judgements);
         let own = objectives.iter().flat_map(heads);
-        let heads: Vec<Head> = [Head::of(self.knob), Head::of("verdict"), Head::of("rounds")]
+        let heads: Vec<Head> = [Head::of(self.knob)]
             .into_iter()
-            .chain([Head::of("requests")])
+            .chain(self.tiers.iter().map(SloTierAnswer::head))
+            .chain([Head::of("rounds"), Head::of("requests")])
             .chain(own)
             .chain(FIGURES.iter().map(|(key, words, _)| Head::new(*key, *words)))
             .collect();
@@ -107,6 +125,16 @@ impl<'a> SloReport<'a> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by(|one, other| one.value.total_cmp(&other.value));
         rows
+    }
+}
+
+impl SloTierAnswer<'_> {
+    /// The column of its verdicts.
+    fn head(&self) -> Head {
+        match self.name {
+            "" => Head::of("verdict"),
+            name => Head::new(format!("verdict_{name}"), format!("{name} verdict")),
+        }
     }
 }
 
@@ -135,19 +163,17 @@ fn heads(judgement: &Judgement) -> [Head; 3] {
 }
 
 fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
-    let own = [
-        row.value.to_string(),
-        row.verdict.to_owned(),
-        row.rounds.to_string(),
-        row.requests.to_string(),
-    ];
+    let own = [row.value.to_string()]
+        .into_iter()
+        .chain(row.verdicts.iter().map(|verdict| (*verdict).to_owned()))
+        .chain([row.rounds.to_string(), row.requests.to_string()]);
     let judged = row.judgements.iter().flat_map(|judgement| {
         let Judgement { value, low, high, .. } = judgement;
         let unit = unit(judgement);
         [*value, Some(*low), Some(*high)].map(|number| shown(number.map(|number| number * unit)))
     });
     let figures = FIGURES.iter().map(|(_, _, show)| show(&row.point));
-    own.map(Some).into_iter().chain(judged).chain(figures).collect()
+    own.map(Some).chain(judged).chain(figures).collect()
 }
 
 /// Shares are shown in percent.

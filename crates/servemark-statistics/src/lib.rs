@@ -19,6 +19,7 @@
 
 mod change;
 mod clustering;
+mod crossing;
 mod dependence;
 mod estimate;
 mod looks;
@@ -35,6 +36,7 @@ pub use change::{
     Known, SumAndCount, chance_of_shares, change_of_groups, change_of_paired_means,
     change_of_pairs, change_of_two,
 };
+pub use crossing::{Crossing, Margin};
 pub use estimate::{Bounds, Estimate, Reason};
 pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;

@@ -148,7 +148,7 @@ pub use outputs::{OutputError, Outputs};
 pub use process::{ProcessError, ServerProcess, Shown, is_ready, tell_server};
 pub use replace::{is_replaceable, replace_file};
 pub use score::{Scores, scoring_of, write_runs};
-pub use search::{SloAnswer, SloSearch, Trial, TrialVerdict};
+pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};
 pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
     SelftestVerdict, selftest,

@@ -3,6 +3,9 @@
 //! A [`SloSearch`] gives its rounds one at a time, like a [`Sweep`](crate::Sweep) its points. In a
 //! folder it keeps a run log for every round; begun again, what is whole is read and not run, and
 //! because each next load follows from what was found so far, the answer is the same.
+//!
+//! Several tiers of objectives share the rounds: each is searched for in turn, and whatever load one of
+//! them asks for is judged for all.
 
 mod answer;
 mod trial;
@@ -10,9 +13,9 @@ mod trial;
 use std::path::Path;
 
 use servemark_metrics::MetricPolicy;
-use servemark_plan::{Bracket, SloSearchSpec, largest};
+use servemark_plan::{LoadBracket, SloSearchSpec};
 
-pub use self::answer::SloAnswer;
+pub use self::answer::{SloAnswer, TierAnswer};
 pub use self::trial::{Trial, TrialVerdict};
 use crate::{PointRunner, Probe, RunContext, SweepRunError};
 
@@ -48,7 +51,7 @@ pub struct SloSearch<P> {
     nonce: u64,
     probe: P,
     policy: MetricPolicy,
-    /// The loads that were tried, in their order; the last may want another round.
+    /// The loads that were tried, in the order of their last rounds; any may want another round.
     trials: Vec<Trial>,
     /// How many rounds were run.
     rounds: u32,
@@ -78,20 +81,29 @@ impl<P: Probe> SloSearch<P> {
 
     /// What was found so far.
     pub fn answer(&self) -> SloAnswer {
-        let is_whole = !self.is_stopped && self.next_value().is_ok();
+        let is_whole = !self.is_stopped && self.next_value().is_none();
         SloAnswer::of(&self.spec, self.trials.clone(), is_whole)
     }
 
-    /// Where the answer lies, or the load that must be tried before one can say.
-    fn next_value(&self) -> Result<Bracket, f64> {
-        largest(&self.spec.range, |value| {
-            let tried = self.trials.iter().find(|trial| trial.is_of(value));
-            tried.and_then(|trial| trial.verdict.holds()).ok_or(value)
-        })
+    /// The load that must be tried before all tiers have their answer.
+    fn next_value(&self) -> Option<f64> {
+        (0..self.spec.tiers().len()).find_map(|tier| self.next_value_of(tier))
+    }
+
+    /// The load that must be tried before a tier has its answer. A short round may hold by chance, or
+    /// because queues have not grown yet, so the largest load that holds is tried in all rounds.
+    fn next_value_of(&self, tier: usize) -> Option<f64> {
+        let trial_of = |value: f64| self.trials.iter().find(|trial| trial.is_of(value));
+        let found = LoadBracket::find(&self.spec.range, |value| {
+            trial_of(value).and_then(|trial| trial.verdicts[tier].standing()).ok_or(value)
+        });
+        let is_short =
+            |value: &f64| trial_of(*value).is_some_and(|trial| !trial.has_all_rounds(&self.spec));
+        found.map_or_else(Some, |bracket| bracket.holds.filter(is_short))
     }
 
     fn round_of(&mut self, value: f64) -> Result<Option<Trial>, SweepRunError> {
-        let known = self.trials.last().filter(|trial| trial.is_of(value)).cloned();
+        let known = self.trials.iter().find(|trial| trial.is_of(value)).cloned();
         let mut trial = known.unwrap_or_else(|| Trial::new(value, &self.spec));
         let point = self.spec.point(value, trial.round(), self.rounds, self.nonce)?;
         self.rounds += 1;
@@ -102,8 +114,7 @@ impl<P: Probe> SloSearch<P> {
         if !done.run.log.is_complete() {
             return Ok(None);
         }
-        let is_usable = done.run.audit.keeps_up();
-        trial.add(done, is_usable, &self.policy, &self.spec);
+        trial.add(done, &self.policy, &self.spec);
         self.trials.retain(|known| !known.is_of(value));
         self.trials.push(trial.clone());
         Ok(Some(trial))
@@ -116,7 +127,7 @@ impl<P: Probe> Iterator for SloSearch<P> {
     type Item = Result<Trial, SweepRunError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let value = self.next_value().err().filter(|_| !self.is_stopped)?;
+        let value = self.next_value().filter(|_| !self.is_stopped)?;
         let round = self.round_of(value).transpose();
         self.is_stopped = !matches!(round, Some(Ok(_)));
         round

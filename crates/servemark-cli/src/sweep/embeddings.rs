@@ -49,9 +49,11 @@ Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such a
 response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
 0 if confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if \
 the run cannot tell or is not judged. With --slo-search request-rate or \
-max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
-bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
---slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. Run logs of a search are \
+max-concurrency (or any number of the plan) the loads that keep them, that stay undecided and \
+that miss them are found by doubling and bisection, with an estimate of the capacity; --slo \
+NAME=OBJECTIVES ... gives a search several tiers: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
+--slo-duration SECONDS of the first round of a load at least, --slo-rounds N of a load at most, each \
+twice as long as the one before it. Run logs of a search are \
 kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
 --sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.
 

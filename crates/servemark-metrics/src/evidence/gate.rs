@@ -18,24 +18,31 @@ pub fn gate(
 ) -> Vec<Judgement> {
     let mut evidence = Evidence::of(objectives);
     evidence.add(log, policy, Stretch::Whole);
-    let doubt = doubt(log, audit, &evidence);
-    let mut judgements = evidence.judge(confidence);
-    for judgement in &mut judgements {
-        if let Some(doubt) = doubt.filter(|_| judgement.standing == Standing::Holds) {
-            judgement.standing = Standing::Undecided;
-            judgement.doubt = Some(doubt);
-        }
-    }
-    judgements
+    evidence.gate(confidence, load_doubt(log, audit))
 }
 
-/// Why nothing can be held by a run.
-fn doubt(log: &RunLog, audit: &Audit, evidence: &Evidence) -> Option<UndecidedReason> {
+impl Evidence {
+    /// Judges the objectives as [`Evidence::judge`] does. None is held where a backlog grew, or where
+    /// there is `doubt` that the load was the one that was asked for.
+    pub fn gate(&self, confidence: f64, doubt: Option<UndecidedReason>) -> Vec<Judgement> {
+        let grows = self.backlog().map(|growth| UndecidedReason::Grows { growth });
+        let doubt = grows.or(doubt);
+        let mut judgements = self.judge(confidence);
+        for judgement in &mut judgements {
+            if let Some(doubt) = doubt.filter(|_| judgement.standing == Standing::Holds) {
+                judgement.standing = Standing::Undecided;
+                judgement.doubt = Some(doubt);
+            }
+        }
+        judgements
+    }
+}
+
+/// Why a run shows another load than the one that was asked for: its client was the limit, or less was
+/// sent than planned.
+pub fn load_doubt(log: &RunLog, audit: &Audit) -> Option<UndecidedReason> {
     let rates = waits::Rates::of(log);
     let is_open_loop = rates.asked_per_s.is_some();
-    if let Some(growth) = evidence.growth().filter(|_| is_open_loop) {
-        return Some(UndecidedReason::Grows { growth });
-    }
     if audit.verdict == Verdict::ClientLimited {
         return Some(UndecidedReason::ClientLimited);
     }

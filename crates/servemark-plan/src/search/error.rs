@@ -20,6 +20,12 @@ pub enum SearchError {
         /// What was asked for.
         given: f64,
     },
+    /// A growth of rounds that makes none longer, or all too long.
+    #[error("a round must be 1 to 10 times as long as the one before it, not {given}")]
+    Growth {
+        /// What was asked for.
+        given: f64,
+    },
     /// The share of good requests without saying what a good one is.
     #[error("an objective of goodput needs limits that a good request keeps to (--goodput)")]
     NoGoodput,
@@ -31,5 +37,13 @@ pub enum SearchError {
     Precision {
         /// What was asked for.
         share: f64,
+    },
+    /// Two tiers of one name.
+    #[error(
+        "there are two tiers of objectives named {name}; give all objectives of a tier in one list"
+    )]
+    SameTier {
+        /// The name.
+        name: String,
     },
 }

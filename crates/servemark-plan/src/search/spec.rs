@@ -48,8 +48,11 @@ pub struct SloSearchSpec {
     pub knob: Knob,
     /// Which loads may be tried.
     pub range: SearchRange,
-    /// What must hold.
+    /// What must hold: in every tier, where there are tiers.
     pub slo: SloSpec,
+    /// Tiers of further objectives, each of which has an answer of its own, from the same rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiers: Vec<SloTier>,
     /// How much is sent to find out.
     pub effort: Effort,
     /// What keeps the probes apart.
@@ -58,6 +61,16 @@ pub struct SloSearchSpec {
     /// time they are made; all of it where there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
+}
+
+/// Objectives of a search that have a name, such as those of one class of requests.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SloTier {
+    /// The name; empty for the only tier of a search that names none.
+    pub name: String,
+    /// What must hold.
+    pub objectives: Vec<Objective>,
 }
 
 /// How much is sent at each load.
@@ -73,8 +86,11 @@ pub struct Effort {
     /// For how long a round sends requests at least, where the load is a rate.
     #[serde(with = "servemark_core::seconds")]
     pub duration: Duration,
-    /// How often a load is tried before what is still undecided counts as missed.
+    /// How often a load is tried before it stays undecided.
     pub rounds: NonZeroU32,
+    /// How many times as many requests a round has as the round before it at the same load: effort goes
+    /// to the loads that are hard to decide.
+    pub growth: f64,
     /// The first so large a share of a round's requests is not judged by.
     pub settling: f64,
 }
@@ -86,6 +102,7 @@ impl Default for Effort {
             per_place: const { NonZeroUsize::new(10).unwrap() },
             duration: Duration::from_secs(30),
             rounds: const { NonZeroU32::new(4).unwrap() },
+            growth: 2.0,
             settling: 0.2,
         }
     }
@@ -94,9 +111,9 @@ impl Default for Effort {
 impl Effort {
     /// The usual effort for a search by these objectives: where the time to a first token has a limit,
     /// rounds are thirty times as long, because a queue in which one waits so long changes slowly.
-    pub fn of(slo: &SloSpec) -> Self {
+    pub fn of(objectives: &[Objective]) -> Self {
         let usual = Self::default();
-        let limits = slo.objectives.iter().filter_map(waiting_limit_ms);
+        let limits = objectives.iter().filter_map(waiting_limit_ms);
         let longest = limits.fold(0.0, f64::max);
         let duration = Duration::try_from_secs_f64(longest * 1e-3 * LIMITS_LONG);
         Self { duration: duration.unwrap_or_default().max(usual.duration), ..usual }
@@ -108,6 +125,16 @@ impl SloSearchSpec {
     /// number. It begins at the plan's own load, or at 8, and looks from a sixteenth of that to a
     /// thousand times as much; rates are found to 2 %.
     pub fn new(base: BenchPlan, knob: &str, slo: SloSpec) -> Result<Self, SearchError> {
+        Self::with_tiers(base, knob, slo, Vec::new())
+    }
+
+    /// The same with tiers: the objectives of `slo`, of which there may be none, must hold in each.
+    pub fn with_tiers(
+        base: BenchPlan,
+        knob: &str,
+        slo: SloSpec,
+        tiers: Vec<SloTier>,
+    ) -> Result<Self, SearchError> {
         let knob = Knob::from(knob.to_owned());
         let own = knob.value_in(&base).filter(|value| value.is_finite() && *value > 0.0);
         let start = own.unwrap_or(USUAL_START);
@@ -116,12 +143,12 @@ impl SloSearchSpec {
             _ => Grain::Whole,
         };
         let range = SearchRange::around(start, grain)?;
-        let effort = Effort::of(&slo);
-        let isolation = Isolation::default();
-        let spec =
-            Self { base: Box::new(base), knob, range, slo, effort, isolation, identity: None };
+        let (effort, isolation) = (Effort::default(), Isolation::default());
+        let base = Box::new(base);
+        let spec = Self { base, knob, range, slo, tiers, effort, isolation, identity: None };
         spec.check()?;
-        Ok(spec)
+        let effort = Effort::of(&spec.objectives());
+        Ok(Self { effort, ..spec })
     }
 
     /// The same, looking elsewhere.
@@ -150,9 +177,17 @@ impl SloSearchSpec {
 
     /// Refuses what no probe could tell anything of.
     pub fn check(&self) -> Result<(), SearchError> {
-        let SloSpec { objectives, confidence } = &self.slo;
-        if objectives.is_empty() {
+        let (objectives, confidence) = (self.objectives(), &self.slo.confidence);
+        if self.tiers().iter().any(|tier| tier.objectives.is_empty()) {
             return Err(SearchError::NoObjective);
+        }
+        let mut names: Vec<&str> = self.tiers.iter().map(|tier| tier.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(SearchError::SameTier { name: twice[0].to_owned() });
+        }
+        if !(1.0..=MOST_GROWTH).contains(&self.effort.growth) {
+            return Err(SearchError::Growth { given: self.effort.growth });
         }
         if !(0.5..1.0).contains(confidence) {
             return Err(SearchError::Confidence { given: *confidence });
@@ -164,12 +199,43 @@ impl SloSearchSpec {
         Ok(())
     }
 
+    /// The tiers, each with the objectives that hold in all; one without a name where none is named.
+    pub fn tiers(&self) -> Vec<SloTier> {
+        let common = &self.slo.objectives;
+        if self.tiers.is_empty() {
+            return vec![SloTier { name: String::new(), objectives: common.clone() }];
+        }
+        let whole = |tier: &SloTier| {
+            let objectives = common.iter().chain(&tier.objectives).copied();
+            SloTier { name: tier.name.clone(), objectives: SloSpec::new(objectives).objectives }
+        };
+        self.tiers.iter().map(whole).collect()
+    }
+
+    /// The objectives of all tiers, each once.
+    pub fn objectives(&self) -> Vec<Objective> {
+        let mut objectives = Vec::new();
+        for objective in self.tiers().into_iter().flat_map(|tier| tier.objectives) {
+            if !objectives.contains(&objective) {
+                objectives.push(objective);
+            }
+        }
+        objectives
+    }
+
     /// How sure each look at a probe must be, so that all rounds together are as sure as asked for.
     pub fn confidence_of_round(&self) -> f64 {
         1.0 - (1.0 - self.slo.confidence) / f64::from(self.effort.rounds.get())
     }
 
-    /// How many requests a round has at a load.
+    /// How many requests a round has at a load, by its number from zero.
+    #[expect(clippy::cast_sign_loss, reason = "counts are above zero")]
+    pub fn requests_in_round(&self, value: f64, round: u32) -> usize {
+        let times = self.effort.growth.powf(f64::from(round));
+        (self.requests(value) as f64 * times).ceil() as usize
+    }
+
+    /// How many requests the first round has at a load.
     #[expect(clippy::cast_sign_loss, reason = "loads and times are above zero")]
     pub fn requests(&self, value: f64) -> usize {
         let Effort { requests, per_place, duration, settling, .. } = &self.effort;
@@ -184,7 +250,8 @@ impl SloSearchSpec {
 
     fn needed(&self) -> f64 {
         let confidence = self.confidence_of_round();
-        let fewest = self.slo.objectives.iter().map(|one| one.fewest_requests(confidence));
+        let objectives = self.objectives();
+        let fewest = objectives.iter().map(|one| one.fewest_requests(confidence));
         fewest.max().unwrap_or_default() as f64 * SPARE
     }
 
@@ -197,7 +264,7 @@ impl SloSearchSpec {
         index: u32,
         nonce: u64,
     ) -> Result<Point, SweepError> {
-        let (shown, requests) = (self.shown(value), json!(self.requests(value)));
+        let (shown, requests) = (self.shown(value), json!(self.requests_in_round(value, round)));
         let counted = Knob::Field(PlanPath::new("workload.requests"));
         let row = [(&self.knob, &shown), (&counted, &requests)];
         let NamedPlan { mut plan, .. } = changed(&self.base, &self.base.to_json(), &row)?;
@@ -245,6 +312,8 @@ fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
 }
 
 const LIMITS_LONG: f64 = 30.0;
+/// More would send more in the second round than anybody waits for.
+const MOST_GROWTH: f64 = 10.0;
 const USUAL_START: f64 = 8.0;
 /// So many times the fewest requests that show anything: one of them may miss the limit then.
 const SPARE: f64 = 1.5;

@@ -63,7 +63,8 @@ fn a_point_is_the_plan_at_another_load() {
     assert_eq!(point.name, "request_rate=12.5,round=1");
     let plan = &point.plan;
     assert_eq!(plan.load.arrivals, ArrivalSpec::at_rate(12.5).unwrap());
-    assert_eq!((plan.workload.requests, plan.workload.seed), (375, 45));
+    // The second round is twice as long as the first.
+    assert_eq!((plan.workload.requests, plan.workload.seed), (750, 45));
     assert_eq!((&plan.echo["request_rate"], &plan.echo["seed"]), (&12.5.into(), &1.into()));
     assert_ne!(
         plan.workload.prompt_salt,
@@ -77,6 +78,30 @@ fn whole_loads_are_whole_numbers_in_plans() {
     let point = search("max_concurrency", "e2el:p90<2s").point(16.0, 0, 0, 0).unwrap();
     assert_eq!(point.plan.load.max_concurrency, NonZeroUsize::new(16));
     assert_eq!(point.name, "max_concurrency=16,round=0");
+}
+
+fn tier(name: &str, objectives: &str) -> SloTier {
+    SloTier { name: name.to_owned(), objectives: Objective::list(objectives).unwrap() }
+}
+
+#[test]
+fn a_tier_has_the_objectives_of_all_tiers_and_its_own() {
+    let tiers = vec![tier("chat", "ttft:p99<500ms"), tier("batch", "e2el:mean<30s,ttft:p99<5s")];
+    let spec =
+        SloSearchSpec::with_tiers(base(), "request_rate", slo("tpot:p99<50ms"), tiers.clone())
+            .unwrap();
+    let texts = |tier: &SloTier| tier.objectives.iter().map(Objective::to_string).collect();
+    let whole: Vec<Vec<String>> = spec.tiers().iter().map(texts).collect();
+    assert_eq!(whole[0], ["tpot:p99<50ms", "ttft:p99<500ms"]);
+    let batch = ["tpot:p99<50ms", "e2el:mean<30000ms", "ttft:p99<5000ms", "success>=95%"];
+    assert_eq!(whole[1], batch);
+    assert_eq!(spec.objectives().len(), 5, "each once");
+    assert_eq!(spec.requests(10.0), 1500, "as long as the most patient tier needs");
+    let twice = vec![tiers[0].clone(), tiers[0].clone()];
+    let refused = SloSearchSpec::with_tiers(base(), "request_rate", SloSpec::new([]), twice);
+    let said =
+        "there are two tiers of objectives named chat; give all objectives of a tier in one list";
+    assert_eq!(refused.unwrap_err().to_string(), said);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_known_capacity_is_found_and_found_again_after_a_kill() {
     let (trials, answer) = searched(folder.path(), usize::MAX);
     let resumed = trials.iter().filter(|trial| trial.origin == Origin::Resumed).count();
     assert_eq!((resumed, logs()), (3, answer.runs()));
-    let holds = answer.bracket.holds.unwrap();
+    let holds = answer.bracket().holds.unwrap();
     assert!((47.5..=52.5).contains(&holds), "{answer}");
     assert!(answer.to_string().contains("95 % confidence"), "{answer}");
     let (again, same) = searched(folder.path(), usize::MAX);

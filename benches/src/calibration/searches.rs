@@ -1,0 +1,243 @@
+//! Searches of servers whose capacity is known, and how often their answers miss it.
+
+use std::fmt;
+use std::time::Duration;
+
+use servemark::backends::{BackendName, BackendSpec, CommonSpec};
+use servemark::core::{
+    Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
+    Stamp, Usage,
+};
+use servemark::datasets::{DatasetSpec, RandomSpec};
+use servemark::metrics::{Goal, Objective, Statistic};
+use servemark::mock::MockSpec;
+use servemark::plan::{
+    BenchPlan, Grain, LoadBracket, Point, SearchRange, ServerSpec, SloSearchSpec, SloSpec,
+    WorkloadSpec,
+};
+use servemark::runner::LoadSpec;
+use servemark::schedule::ArrivalSpec;
+use servemark::{PointRun, Probe, Run, SloAnswer, SloSearch, SweepRunError};
+use servemark_rng::NumpyRandom;
+
+use super::processes::Process;
+
+/// Searches of one server for the largest rate that keeps one objective.
+#[derive(Clone, Debug)]
+pub struct SearchCell {
+    process: Process,
+    objective: Objective,
+    /// Seconds for which the first round at a load sends at least.
+    seconds: u64,
+    capacity: f64,
+    searches: u32,
+    /// Searches in which the capacity lies from what holds to what fails.
+    enclosed: u32,
+    /// Searches in which it lies in the interval of the estimate.
+    covered: u32,
+    /// Relative widths from what holds to what fails, and errors of the estimates.
+    widths: Vec<f64>,
+    errors: Vec<f64>,
+    loads: usize,
+    requests: usize,
+}
+
+impl SearchCell {
+    /// The head of the table whose rows cells are.
+    pub const HEAD: &'static str = "\
+| server | objective | first round | capacity | A <= truth <= C | width | estimate: error | p90 | \
+interval: misses | loads | requests |
+|---|---|---|---|---|---|---|---|---|---|---|";
+
+    /// Every server and objective of the study, with first rounds of this number of seconds.
+    pub fn all(seconds: u64) -> Vec<Self> {
+        let cell = |(process, objective): (Process, &str)| {
+            let objective = objective.parse().expect("an objective");
+            Self::new(process, objective, seconds)
+        };
+        let queue = |varies| Process::queue(varies);
+        vec![
+            cell((queue(false), "ttft:p99<1s")),
+            cell((queue(false), "ttft:median<200ms")),
+            cell((queue(true), "ttft:mean<500ms")),
+            cell((Process::engine(), "ttft:p99<1s")),
+        ]
+    }
+
+    fn new(process: Process, objective: Objective, seconds: u64) -> Self {
+        Self {
+            process,
+            objective,
+            seconds,
+            capacity: capacity(process, objective),
+            searches: 0,
+            enclosed: 0,
+            covered: 0,
+            widths: Vec::new(),
+            errors: Vec::new(),
+            loads: 0,
+            requests: 0,
+        }
+    }
+
+    /// Searches this number of times, each from another start and with other draws.
+    #[must_use]
+    pub fn simulate(mut self, searches: u32) -> Self {
+        for seed in 0..searches {
+            let answer = self.search(seed);
+            self.add(&answer);
+        }
+        self.widths.sort_unstable_by(f64::total_cmp);
+        self.errors.sort_unstable_by(f64::total_cmp);
+        self
+    }
+
+    fn search(&self, seed: u32) -> SloAnswer {
+        let mut random = NumpyRandom::seeded(FIRST_SEED + seed);
+        let start = self.process.capacity() * (0.3 + 0.4 * random.random_sample());
+        let range = SearchRange::around(start, Grain::Share(0.02)).expect("a range");
+        let slo = SloSpec::new([self.objective]);
+        let spec = SloSearchSpec::new(base(), "request_rate", slo).expect("a search").within(range);
+        let mut effort = spec.effort.clone();
+        effort.duration = Duration::from_secs(self.seconds);
+        let probe = Simulated { process: self.process, random };
+        let mut search = SloSearch::driving(probe, spec.with_effort(effort), 1);
+        search.by_ref().for_each(|round| drop(round.expect("a simulated round")));
+        search.answer()
+    }
+
+    fn add(&mut self, answer: &SloAnswer) {
+        let truth = self.capacity;
+        let LoadBracket { holds, fails, .. } = answer.bracket();
+        let (holds, fails) = (holds.unwrap_or(0.0), fails.unwrap_or(f64::INFINITY));
+        self.searches += 1;
+        self.enclosed += u32::from((holds..=fails).contains(&truth));
+        self.widths.push((fails - holds) / truth);
+        if let Some(found) = answer.tiers[0].capacity {
+            let is_above = found.low.is_none_or(|low| low <= truth);
+            let is_below = found.high.is_none_or(|high| truth <= high);
+            self.covered += u32::from(is_above && is_below);
+            let error = found.value.map_or(f64::INFINITY, |value| (value / truth - 1.0).abs());
+            self.errors.push(error);
+        }
+        self.loads += answer.trials.len();
+        let rounds = answer.trials.iter().flat_map(|trial| &trial.rounds);
+        self.requests += rounds.map(|round| round.metrics.requests.completed).sum::<usize>();
+    }
+}
+
+/// The largest rate that keeps an objective in the long run.
+fn capacity(process: Process, objective: Objective) -> f64 {
+    let Goal::Latency { statistic, limit_ms, .. } = objective.goal else {
+        unreachable!("all objectives of the study are of a latency")
+    };
+    let place = match statistic {
+        Statistic::Mean => 0,
+        Statistic::Median => 1,
+        _ => 2,
+    };
+    let (mut low, mut high) = (0.1 * process.capacity(), 1.2 * process.capacity());
+    for _ in 0..HALVINGS {
+        let rate = f64::midpoint(low, high);
+        let seen = process.at_rate(rate).truth()[place];
+        *(if seen * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
+    }
+    f64::midpoint(low, high)
+}
+
+/// A server that is simulated request by request.
+struct Simulated {
+    process: Process,
+    random: NumpyRandom,
+}
+
+impl Probe for Simulated {
+    fn probe(&mut self, point: Point) -> Result<PointRun, SweepRunError> {
+        let requests = point.plan.workload.requests;
+        let rate = point.plan.load.arrivals.mean_rate().expect("the load is a rate");
+        let values = self.process.at_rate(rate).run(requests, &mut self.random);
+        let records: Vec<RequestRecord> = values
+            .into_iter()
+            .enumerate()
+            .map(|(index, ttft)| recorded(index, index as f64 / rate, ttft))
+            .collect();
+        let mut facts = RunFacts::default();
+        facts.requests = requests;
+        facts.request_rate = Some(rate);
+        let mut footer = Footer::default();
+        footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
+        let header = Header::new(0, facts, serde_json::Value::Null);
+        let log = RunLog::new(header, records, Some(footer));
+        Ok(PointRun::new(point, Run::of_log(log)))
+    }
+}
+
+/// A request with one piece of output. Latencies do not depend on when it is written down as due.
+fn recorded(index: usize, due: f64, ttft: f64) -> RequestRecord {
+    let at = |seconds: f64| Stamp::ZERO + Duration::from_secs_f64(seconds);
+    let (due, end) = (at(due), at(due + ttft));
+    let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
+    recorder.sent(due);
+    recorder.at(end).delta(Delta::content("x"));
+    recorder.body(end, 1);
+    recorder.at(end).usage(Usage::new(Some(1), Some(1)));
+    recorder.finish(Ok(Finish::default()), end)
+}
+
+fn base() -> BenchPlan {
+    let backend = BackendName::Sglang;
+    BenchPlan::new(
+        ServerSpec::Simulated(MockSpec::default()),
+        backend,
+        BackendSpec::new(backend, CommonSpec::default()),
+        WorkloadSpec::new(DatasetSpec::Random(RandomSpec::default()), 1),
+        LoadSpec::new(ArrivalSpec::at_rate(1.0).expect("a rate")),
+    )
+}
+
+/// A row of the table; shares and errors are percents.
+impl fmt::Display for SearchCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let searches = f64::from(self.searches.max(1));
+        let percent = |count: u32| 100.0 * f64::from(count) / searches;
+        let at = |values: &[f64], tenths: usize| {
+            values.get(values.len() * tenths / 10).map_or(f64::NAN, |value| 100.0 * value)
+        };
+        write!(
+            f,
+            "| {} | {} | {} s | {:.2} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.0} |",
+            self.process.name,
+            self.objective,
+            self.seconds,
+            self.capacity,
+            percent(self.enclosed),
+            at(&self.widths, 5),
+            at(&self.errors, 5),
+            at(&self.errors, 9),
+            percent(self.searches - self.covered),
+            self.loads as f64 / searches,
+            self.requests as f64 / searches,
+        )
+    }
+}
+
+/// Searches of every cell have the same seeds, so that a table can be made again.
+const FIRST_SEED: u32 = 5000;
+/// The capacity is known to a thousandth.
+const HALVINGS: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_encloses_the_capacity_of_a_simulated_queue() {
+        let mut cell =
+            SearchCell::new(Process::queue(false), "ttft:median<200ms".parse().unwrap(), 10);
+        let answer = cell.search(1);
+        cell.add(&answer);
+        assert_eq!((cell.searches, cell.enclosed), (1, 1), "{answer}");
+        let capacity = answer.tiers[0].capacity.unwrap().value.unwrap();
+        assert!((capacity / cell.capacity - 1.0).abs() < 0.15, "{answer}");
+    }
+}

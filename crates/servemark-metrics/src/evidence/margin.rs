@@ -1,0 +1,193 @@
+//! The largest load that keeps an objective, from what several loads show of it.
+
+use std::fmt;
+
+use serde::Serialize;
+use servemark_statistics::{Crossing, Margin};
+
+use super::{Growth, Judgement};
+use crate::objective::{Goal, Objective};
+
+/// What one load shows of objectives.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadEvidence<'a> {
+    /// The load, above zero.
+    pub load: f64,
+    /// What it shows of each objective.
+    pub judgements: &'a [Judgement],
+    /// Whether a backlog grew under it.
+    pub growth: Option<Growth>,
+}
+
+/// An estimate of the largest load that keeps an objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Capacity {
+    /// The estimate; absent where all loads that were tried are on one side of it.
+    pub value: Option<f64>,
+    /// The lower end of its interval; absent where the capacity may be below all loads that were tried.
+    pub low: Option<f64>,
+    /// The upper end of its interval; absent where the capacity may be above all loads that were tried.
+    pub high: Option<f64>,
+    /// The confidence of the interval, from 0 to 1.
+    pub confidence: f64,
+    /// The objective that is missed first.
+    pub objective: Objective,
+}
+
+impl Capacity {
+    /// The largest load that keeps all of some objectives, from judgements each of whose bounds is
+    /// passed with a chance of at most `1 - bound`. The interval is that of the objective that is
+    /// missed first. Nothing where no load shows how far it is from a limit.
+    pub fn of(
+        loads: &[LoadEvidence<'_>],
+        objectives: &[Objective],
+        bound: f64,
+        confidence: f64,
+    ) -> Option<Self> {
+        let each = objectives.iter().filter_map(|objective| {
+            let margins: Vec<Margin> =
+                loads.iter().filter_map(|load| load.margin(objective, bound)).collect();
+            let found = Crossing::of(&margins, confidence)?;
+            let Crossing { value, low, high } = found;
+            Some(Self { value, low, high, confidence, objective: *objective })
+        });
+        // What is missed at no load is missed last.
+        let rank = |found: &Self| {
+            let ends = [found.value, found.high, found.low];
+            ends.map(|end| end.unwrap_or(f64::INFINITY))
+        };
+        each.min_by(|one, other| {
+            rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
+        })
+    }
+}
+
+impl LoadEvidence<'_> {
+    /// How far the load is from the limit of an objective, above zero where it misses it.
+    fn margin(&self, objective: &Objective, bound: f64) -> Option<Margin> {
+        let judgement = self.judgements.iter().find(|known| known.objective == *objective)?;
+        let value = distance(objective, judgement.value?);
+        let (value, error) = match self.growth {
+            // A backlog that grows misses every limit, sooner or later.
+            Some(_) => (value.max(GROWING), value.max(GROWING) / SURE),
+            None => (value, error(judgement, value, bound)?),
+        };
+        Some(Margin { at: self.load, value, error })
+    }
+}
+
+/// How far a value is from the limit, above zero where it misses it.
+///
+/// Of a latency it is 1 less the limit over the latency: the inverse of a wait in a queue is nearly
+/// linear in the load, up to the load at which the queue has no end.
+fn distance(objective: &Objective, value: f64) -> f64 {
+    match objective.goal {
+        Goal::Latency { limit_ms, .. } => (1.0 - limit_ms / value).max(-FARTHEST),
+        Goal::Success { share } | Goal::Goodput { share } => share - value,
+    }
+}
+
+/// The standard error of a distance by the bound on the limit's side, or by the other one where that is
+/// not known.
+fn error(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
+    let Judgement { objective, low, high, .. } = judgement;
+    let ends = [*low, *high].map(|end| {
+        let is_known = end.is_finite() && (end > 0.0 || objective.is_of_share());
+        is_known.then(|| (distance(objective, end) - value).abs())
+    });
+    // A share that is too low misses its limit, a latency one that is too high.
+    let is_limit_at_high = (value < 0.0) != objective.is_of_share();
+    let [far, near] = if is_limit_at_high { ends } else { [ends[1], ends[0]] };
+    Some(Margin::error_of(near.or(far)?, bound).max(LEAST_ERROR))
+}
+
+/// `3.18 (95 % between 3.12 and 3.3), where ttft:p99<2000ms is missed first`
+impl fmt::Display for Capacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.value {
+            Some(value) => write!(f, "{}", rounded(value))?,
+            None => f.write_str("outside of what was tried")?,
+        }
+        write!(f, " ({} % ", self.confidence * 100.0)?;
+        match (self.low.map(rounded), self.high.map(rounded)) {
+            (Some(low), Some(high)) => write!(f, "between {low} and {high}")?,
+            (Some(low), None) => write!(f, "at least {low}")?,
+            (None, Some(high)) => write!(f, "at most {high}")?,
+            (None, None) => f.write_str("anywhere")?,
+        }
+        write!(f, "), where {} is missed first", self.objective)
+    }
+}
+
+/// Four digits.
+fn rounded(number: f64) -> f64 {
+    let scale = 10f64.powi(3 - number.log10().floor() as i32);
+    (number * scale).round() / scale
+}
+
+/// A latency of a tenth of its limit is as far from it as any smaller one.
+const FARTHEST: f64 = 9.0;
+/// The distance of a load under which a backlog grows although the limit is not reached yet.
+const GROWING: f64 = 0.1;
+/// How many standard errors that is from zero.
+const SURE: f64 = 4.0;
+/// No distance is known better than this.
+const LEAST_ERROR: f64 = 1e-3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Standing, UndecidedReason};
+
+    fn judgement(text: &str, value: f64, low: f64, high: f64) -> Judgement {
+        Judgement {
+            objective: text.parse().unwrap(),
+            standing: Standing::Undecided,
+            value: Some(value),
+            low,
+            high,
+            samples: 100,
+            effective: 100.0,
+            doubt: None::<UndecidedReason>,
+        }
+    }
+
+    fn capacity(loads: &[(f64, [Judgement; 2])]) -> Capacity {
+        let loads: Vec<LoadEvidence<'_>> = loads
+            .iter()
+            .map(|(load, judgements)| LoadEvidence { load: *load, judgements, growth: None })
+            .collect();
+        let objectives = [loads[0].judgements[0].objective, loads[0].judgements[1].objective];
+        Capacity::of(&loads, &objectives, 0.95, 0.95).unwrap()
+    }
+
+    #[test]
+    fn the_objective_that_is_missed_first_decides() {
+        let at = |load: f64, ms: f64, share: f64| {
+            let latency = judgement("ttft:p99<2s", ms, ms * 0.95, ms * 1.05);
+            (load, [latency, judgement("success>=90%", share, share - 0.02, share + 0.02)])
+        };
+        let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.99), at(4.0, 4000.0, 0.95)];
+        let found = capacity(&loads);
+        assert!((found.value.unwrap() - 10.0 / 3.0).abs() < 1e-9, "{found}");
+        assert_eq!((found.low.map(rounded), found.high.map(rounded)), (Some(2.0), Some(4.0)));
+        let said = "3.333 (95 % between 2 and 4), where ttft:p99<2000ms is missed first";
+        assert_eq!(found.to_string(), said);
+        let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.8), at(4.0, 4000.0, 0.5)];
+        assert_eq!(capacity(&loads).objective.to_string(), "success>=90%");
+    }
+
+    #[test]
+    fn a_backlog_that_grows_is_beyond_the_capacity() {
+        let short = judgement("ttft:p99<2s", 100.0, 90.0, 110.0);
+        let growth = Growth { of: crate::Measure::ResponseTtft, share: 0.5 };
+        let loads = [(1.0, None), (2.0, Some(growth))].map(|(load, growth)| LoadEvidence {
+            load,
+            judgements: std::slice::from_ref(&short),
+            growth,
+        });
+        let found = Capacity::of(&loads, &[short.objective], 0.95, 0.95).unwrap();
+        assert_eq!((found.low.map(rounded), found.high.map(rounded)), (Some(1.0), Some(2.0)));
+    }
+}
