@@ -1,13 +1,17 @@
 //! Simulated processes with a known truth, and how often intervals of their runs miss it.
 
+mod comparisons;
 mod processes;
+mod warm_up;
 
 use std::fmt;
 
 use servemark_rng::NumpyRandom;
 use servemark_statistics::{Estimate, Sample};
 
+pub use self::comparisons::{Comparisons, Design};
 pub use self::processes::{Process, cells};
+pub use self::warm_up::WarmUp;
 
 /// What runs of one process and one length show.
 #[derive(Clone, Debug)]

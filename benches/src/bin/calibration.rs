@@ -1,11 +1,12 @@
-//! How often confidence intervals miss the truth, by simulation of processes whose truth is known.
+//! How often confidence intervals miss the truth, warm-ups are seen and runs of one server are called
+//! different, by simulation of processes whose truth is known.
 //!
-//! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints a Markdown table; see
+//! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints Markdown tables; see
 //! `docs/methodology.md`.
 
 use std::process::ExitCode;
 
-use servemark_benches::calibration::{Cell, cells};
+use servemark_benches::calibration::{Cell, Comparisons, Process, WarmUp, cells};
 
 /// Number of simulated runs of each cell, unless another is given.
 const RUNS: u32 = 400;
@@ -24,6 +25,20 @@ fn main() -> ExitCode {
     for process in cells() {
         for requests in [400, 1000, 5000] {
             println!("{}", Cell::simulate(&process, requests, runs));
+        }
+    }
+    println!("\n{}", WarmUp::HEAD);
+    let is_told = |process: &Process| WarmUp::PROCESSES.contains(&process.name);
+    for process in cells().into_iter().filter(is_told) {
+        for requests in [400, 1000, 5000] {
+            println!("{}", WarmUp::simulate(&process, requests, runs));
+        }
+    }
+    println!("\n{}", Comparisons::HEAD);
+    let is_told = |process: &Process| Comparisons::PROCESSES.contains(&process.name);
+    for process in cells().into_iter().filter(is_told) {
+        for design in Comparisons::designs() {
+            println!("{}", Comparisons::simulate(&process, design, runs));
         }
     }
     ExitCode::SUCCESS

@@ -19,4 +19,5 @@ pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
 pub(crate) use self::stopping::StoppingArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]
-pub(crate) use self::worker::usual_engine_log;
+#[cfg(feature = "engine")]
+pub(crate) use self::worker::keep_usual_log;

@@ -208,7 +208,7 @@ fn keep_engine_log(plan: &mut BenchPlan) {
     if let ServerSpec::Engine(spec) = &mut plan.server
         && let servemark_engine::EngineSpec::Worker(worker) = &mut spec.engine
     {
-        worker.log = crate::own::usual_engine_log(&plan.output);
+        crate::own::keep_usual_log(&plan.output, worker);
     }
 }
 

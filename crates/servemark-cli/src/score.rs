@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
-use servemark_metrics::{ConcurrencyRatio, Objective, Slo, Verdict};
+use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::EvalscopeStyle;
 
@@ -82,6 +82,10 @@ pub struct ScoringArgs {
     /// client-limited; that of the run if left out
     #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
     pub fail_on_verdict: Option<Verdict>,
+    /// Exit with 3 if the run or its client has one of these verdicts: saturated, warming-up,
+    /// short-outputs, unknown-tokens, suspect, client-limited; those of the run if left out
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub fail_on: Vec<FailOn>,
     /// Plot output tokens and requests in flight, second by second
     #[arg(long = "plot-throughput")]
     pub plots: bool,
@@ -110,6 +114,9 @@ impl ScoringArgs {
         scoring.profile = self.profile.or(scoring.profile);
         scoring.steady_state = self.steady_state.or(scoring.steady_state);
         scoring.fail_on = self.fail_on_verdict.or(scoring.fail_on);
+        if !self.fail_on.is_empty() {
+            scoring.unwanted.clone_from(&self.fail_on);
+        }
         scoring.plots |= self.plots;
         scoring.cache_report |= self.cache_report;
         scoring

@@ -280,6 +280,15 @@ mod tests {
         assert_eq!(range.grain, Grain::Whole);
     }
 
+    #[test]
+    fn help_says_every_exit_code_of_a_gate() {
+        for notes in [crate::sweep::NOTES, crate::sweep::SEARCH_NOTES] {
+            for words in ["is 0 if", "3 if they say that it does not", "6 if"] {
+                assert!(notes.replace('\n', " ").contains(words), "{words}: {notes}");
+            }
+        }
+    }
+
     #[track_caller]
     fn refuses(line: &str, message: &str) {
         let error = sglang(line).unwrap_err();

@@ -53,8 +53,8 @@ pub fn bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let identity = identity(program, &args);
     let (args, asked) = Asked::of(args).map_err(refuse)?;
+    let identity = identity(program, &asked.identifying);
     let gate = asked.slo.gate().map_err(refuse)?;
     let parse = |program: &str, args, environment: &Environment| {
         let read = |args| -> Result<Parsed, UsageError> {
@@ -85,7 +85,8 @@ pub fn bench(
 }
 
 /// By what a command line is known again: a hash, because headers in it may be secret. A hasher
-/// that is made so has the same keys in every run.
+/// that is made so has the same keys in every run. `args` are without those that say where runs and
+/// their table are kept, so that the table can be written again to another file.
 pub(crate) fn identity(program: &str, args: &[OsString]) -> String {
     let mut hasher = DefaultHasher::new();
     (program, args).hash(&mut hasher);
@@ -220,8 +221,9 @@ a kill. --sweep-repeats N, --sweep-cool-down SECONDS, --sweep-file PATH (.csv, .
 one or more).
 
 Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as ttft:p99<2000ms, \
-tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 3 \
-unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 0 if \
+confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if the \
+run cannot tell or is not judged. With --slo-search request-rate or \
 max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. --sweep-folder, \
@@ -272,6 +274,18 @@ mod tests {
         assert_eq!(identity("--seed 1"), identity("--seed 1"));
         assert_ne!(identity("--seed 1"), identity("--seed1"));
         assert_eq!(identity("--seed 1").len(), 16);
+    }
+
+    #[test]
+    fn a_command_line_is_known_again_with_another_file_and_folder() {
+        let identity = |more: &str| {
+            let line = format!("--sweep num-prompts=1,2 --seed 7{more}");
+            runs(&line).spec.identity.expect("a sweep is known by its command line")
+        };
+        let plain = identity("");
+        assert_eq!(identity(" --sweep-file a.csv b.md --sweep-folder f"), plain);
+        assert_eq!(identity(" --sweep-folder=f"), plain);
+        assert_ne!(identity(" --sweep-repeats 2"), plain);
     }
 
     #[test]

@@ -89,7 +89,10 @@ fn check_protocol(target: &Target, stream: &TlsStream<StampIo>) -> Result<(), Cl
 fn unreachable(target: &Target, error: io::Error) -> ClientError {
     let base = target.base_url();
     let cure = match error.kind() {
-        io::ErrorKind::ConnectionRefused => "; is the server running?",
+        io::ErrorKind::ConnectionRefused => {
+            ", which refused the connection; is the server running?"
+        }
+        io::ErrorKind::ConnectionReset => ", which reset the connection while it was opened",
         io::ErrorKind::AddrNotAvailable => "; no local port is left, open fewer connections",
         _ => "",
     };

@@ -97,7 +97,11 @@ impl Lost {
                 (ClientErrorKind::Connect, message, cause)
             }
             Self::Broken(cause) => {
-                let message = format!("the connection to {base} was lost before the answer");
+                let message = if io_kind_of(&*cause) == Some(io::ErrorKind::ConnectionReset) {
+                    format!("{base} reset the connection before the answer")
+                } else {
+                    format!("the connection to {base} was lost before the answer")
+                };
                 (ClientErrorKind::Connect, message, cause)
             }
             Self::Refused(reason, cause) => {
@@ -170,19 +174,23 @@ fn refusal(error: &hyper::Error) -> Option<Unprocessed> {
 
 /// Whether a connection broke because the server closed or reset it.
 fn is_by_server(cause: &(dyn Error + Send + Sync + 'static)) -> bool {
-    let of_io = |error: &io::Error| {
-        matches!(
-            error.kind(),
+    matches!(
+        io_kind_of(cause),
+        Some(
             io::ErrorKind::BrokenPipe
                 | io::ErrorKind::ConnectionAborted
                 | io::ErrorKind::ConnectionReset
                 | io::ErrorKind::NotConnected
                 | io::ErrorKind::UnexpectedEof
         )
-    };
+    )
+}
+
+/// The kind of the first I/O error in a chain of causes.
+fn io_kind_of(cause: &(dyn Error + Send + Sync + 'static)) -> Option<io::ErrorKind> {
     let first: &(dyn Error + 'static) = cause;
     let mut all = std::iter::successors(Some(first), |&error| error.source());
-    all.find_map(|error| error.downcast_ref::<io::Error>()).is_some_and(of_io)
+    all.find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind)
 }
 
 fn io_kind(error: &hyper::Error) -> Option<io::ErrorKind> {

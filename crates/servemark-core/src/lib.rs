@@ -53,8 +53,8 @@ pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
     IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter, Retokenized, RunFacts, RunLog,
-    RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth, Weights, check_run_log, is_stream,
-    remove_run_log,
+    RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth, Weights, check_run_log, first_free,
+    is_stream, remove_run_log,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

@@ -23,7 +23,7 @@ pub use facts::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
     Retokenized, RunFacts, ShardCost, Truth, Weights,
 };
-pub use file::{IfTaken, check_run_log, is_stream, remove_run_log};
+pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
 pub use writer::RunLogWriter;

@@ -129,6 +129,10 @@ pub struct WorkerSpec {
     /// Where all that it prints is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,
+    /// Whether that file gets the first free name, as for a name that nobody gave, in place of being
+    /// emptied where it exists.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub numbers_log: bool,
 }
 
 impl WorkerSpec {
@@ -142,6 +146,7 @@ impl WorkerSpec {
             call: JsonObject::new(),
             environment: BTreeMap::new(),
             log: None,
+            numbers_log: false,
         }
     }
 }

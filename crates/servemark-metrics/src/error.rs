@@ -85,4 +85,12 @@ pub enum MetricsError {
         /// What was given.
         given: String,
     },
+    /// There is no verdict of this name.
+    #[error("there is no verdict {given:?}; there are {known}")]
+    UnknownVerdict {
+        /// What was given.
+        given: String,
+        /// The names that there are.
+        known: String,
+    },
 }

@@ -78,6 +78,8 @@ impl Estimated {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimates {
+    /// Number of requests that gave values.
+    pub requests: usize,
     /// Of its mean.
     pub mean: Estimated,
     /// Of its percentiles, each with its percent.
@@ -97,6 +99,7 @@ impl Estimates {
         let shares: Vec<f64> = percents.iter().map(|percent| percent / 100.0).collect();
         let estimates = sample_s.percentiles(&shares, confidence);
         Some(Self {
+            requests: sample_s.clusters(),
             mean: told(sample_s.mean(confidence)),
             percentiles: percents.into_iter().zip(estimates.into_iter().map(told)).collect(),
         })

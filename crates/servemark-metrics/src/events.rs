@@ -1,14 +1,20 @@
 //! Which pieces of an answer a policy counts as output.
 
+mod piece_tokens;
+
 use servemark_core::{DeltaKind, DeltaRows, PieceCountsIter, RequestRecord, Retokenized, Stamp};
 
+use self::piece_tokens::PieceTokens;
 use crate::policy::{ItlRule, OutputEvents};
 
 /// The pieces of an answer that a policy counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Events<'a> {
     rows: DeltaRows<'a>,
+    /// Tokens of each piece, tokenized alone.
     pieces: PieceCountsIter<'a>,
+    /// Tokens of each piece within the whole text.
+    tokens: PieceTokens<'a>,
     rule: OutputEvents,
     text_seen: bool,
     /// One without output that comes before them.
@@ -27,6 +33,7 @@ pub(crate) struct Event {
     pub(crate) at: Stamp,
     wire: Option<u32>,
     piece: Option<u32>,
+    token: Option<u32>,
 }
 
 impl<'a> Events<'a> {
@@ -41,6 +48,7 @@ impl<'a> Events<'a> {
         Self {
             rows: record.deltas.rows(),
             pieces,
+            tokens: PieceTokens::of(record, counted),
             rule,
             text_seen: false,
             before: record.first_byte.filter(|_| is_every).filter(|at| is_first(*at, record)),
@@ -65,7 +73,7 @@ impl Iterator for Events<'_> {
         }
         loop {
             let Some(row) = self.rows.next() else { return self.silent() };
-            let piece = self.pieces.next();
+            let (piece, token) = (self.pieces.next(), self.tokens.next());
             let is_text = row.bytes > 0 && row.kind != DeltaKind::ToolCall;
             self.text_seen |= is_text;
             let counts = match self.rule {
@@ -75,7 +83,7 @@ impl Iterator for Events<'_> {
                 OutputEvents::Text => is_text,
             };
             if counts {
-                return Some(Event { at: row.at, wire: row.tokens, piece });
+                return Some(Event { at: row.at, wire: row.tokens, piece, token });
             }
         }
     }
@@ -83,14 +91,14 @@ impl Iterator for Events<'_> {
 
 impl Event {
     fn silent(at: Stamp) -> Self {
-        Self { at, wire: None, piece: None }
+        Self { at, wire: None, piece: None, token: None }
     }
 
     /// How many tokens it is by a rule that splits gaps.
     pub(crate) fn tokens(&self, rule: ItlRule) -> usize {
         let counted = match rule {
             ItlRule::PerEvent => None,
-            ItlRule::PerToken => self.wire.or(self.piece),
+            ItlRule::PerToken => self.wire.or(self.token),
             ItlRule::SplitByPieces => self.piece,
             ItlRule::SplitByWire => self.wire,
         };

@@ -8,7 +8,7 @@ mod gate;
 mod growth;
 mod judgement;
 
-use servemark_core::{RequestRecord, RunLog};
+use servemark_core::{RequestRecord, RunFacts, RunLog};
 use servemark_statistics::Sample;
 
 pub use self::gate::gate;
@@ -107,14 +107,19 @@ type Seen<'a> = (&'a RequestRecord, &'a RequestScore<'a>);
 impl Stretch {
     fn of<'a, 'b>(self, all: &'b [Seen<'a>], log: &RunLog) -> &'b [Seen<'a>] {
         let Self::Settled(share) = self else { return all };
-        let facts = &log.header().facts;
-        let last = match (facts.request_rate, facts.max_concurrency) {
-            (None, Some(limit)) => limit,
-            _ => 0,
-        };
+        let last = sent_last(&log.header().facts);
         let first = crate::statistics::whole(all.len() as f64 * share);
         let end = all.len().saturating_sub(last).max(first);
         &all[first..end]
+    }
+}
+
+/// Number of requests that a limit of concurrency let through last, behind which nothing came; none
+/// in an open loop.
+pub(crate) fn sent_last(facts: &RunFacts) -> usize {
+    match (facts.request_rate, facts.max_concurrency) {
+        (None, Some(limit)) => limit,
+        _ => 0,
     }
 }
 

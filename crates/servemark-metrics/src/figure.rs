@@ -249,7 +249,7 @@ impl Statistic {
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "mean" => Some(Self::Mean),
-            "median" | "p50" => Some(Self::Median),
+            "median" => Some(Self::Median),
             _ => {
                 let percent = name.strip_prefix('p')?.parse().ok()?;
                 (0.0..=100.0).contains(&percent).then_some(Self::Percentile(percent))
@@ -305,6 +305,9 @@ impl FromStr for Figure {
 }
 
 fn latency(text: &str) -> Option<Quantity> {
+    if let Some(latency) = text.strip_suffix("_ms.p50") {
+        return Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::Median));
+    }
     let (latency, statistic) = match text.split_once(':').or_else(|| text.split_once("_ms.")) {
         Some(pair) => pair,
         None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,

@@ -13,8 +13,8 @@ use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
     Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates,
-    Rates, RequestScore, ServerCounts, ServerWork, SessionMetrics, SteadyState, Throughput,
-    TokenTotals, TruthComparison, Waits, peak, stage, statistics,
+    Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics, Settled,
+    SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage, statistics,
 };
 
 /// A run's numbers under one policy.
@@ -70,6 +70,12 @@ pub struct Metrics {
     /// How many times faster speech was read than it is spoken; absent where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inverse_real_time_factor: Option<f64>,
+    /// The run without its warm-up, where the policy asks for intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// Verdicts on the run, where the policy asks for intervals.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<RunVerdict>,
     /// The longest part of the run under its full load, if it is asked for and any request
     /// succeeded.
     pub steady_state: Option<SteadyState>,
@@ -104,6 +110,7 @@ impl Metrics {
         let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
+        let settled = Settled::of(log, policy, scores);
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
@@ -127,10 +134,18 @@ impl Metrics {
             server_work: ServerWork::of(log, duration_s),
             probes: Probes::of(log, policy),
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
+            verdicts: RunVerdict::of(log, policy, scores, settled.as_ref()),
+            settled,
             steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
             plateau: Plateau::of(log, policy, scores, duration_s),
             truth: TruthComparison::of(log),
         }
+    }
+
+    /// The names of the verdicts on the run, parted by commas; nothing where there is none.
+    pub fn verdict_names(&self) -> Option<String> {
+        let names: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.kind.name()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
 }
 
@@ -261,15 +276,14 @@ fn first_start(spans: &[(f64, f64)]) -> f64 {
     spans.iter().map(|&(start, _)| start).fold(f64::INFINITY, f64::min)
 }
 
-/// Seconds from the measurement's start, its first request, to its end. The end is the footer's,
-/// else, for a killed run, that of the last request in the log. Nothing that comes after the last
-/// answer is in it.
+/// Seconds from the measurement's start, its first request, to its end by the rule. A log without a
+/// footer, of a killed run, ends with its last request.
 fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> f64 {
     let first = |instant: fn(&RequestRecord) -> Stamp| log.measured().map(instant).min();
     let first_due = || first(|record| record.scheduled);
     let start = match rule {
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
-        DurationRule::FirstDueToEnd => first_due(),
+        DurationRule::FirstDueToEnd | DurationRule::FirstDueToLastByte => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
         DurationRule::OfSuccesses => return stage::span_s(scores),
         DurationRule::FirstDoneToEnd => {
@@ -277,9 +291,13 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         }
     };
     let start = start.unwrap_or_default();
-    let last = || log.measured().map(|record| record.ended).max().unwrap_or_default();
-    let end = log.footer().map_or_else(last, |footer| footer.ended);
-    seconds_between(start, end)
+    let last = log.measured().map(|record| record.ended).max();
+    let noticed = log.footer().map(|footer| footer.ended);
+    let end = match rule {
+        DurationRule::FirstDueToLastByte => last.or(noticed),
+        _ => noticed.or(last),
+    };
+    seconds_between(start, end.unwrap_or_default())
 }
 
 fn counts(record: &RequestRecord, rule: Counted) -> bool {

@@ -141,7 +141,7 @@ impl MetricPolicy {
             latencies_of: Counted::Successes,
             first_tokens_of: FirstTokensOf::StreamedAlone,
             in_flight_of: Counted::All,
-            duration: DurationRule::FirstDueToEnd,
+            duration: DurationRule::FirstDueToLastByte,
             peak: PeakRule::Exact,
             percentiles: vec![50.0, 90.0, 95.0, 99.0, 99.9],
             percentile_rule: PercentileRule::Linear,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::RunLog;
 
 use crate::evidence::{Evidence, Stretch};
-use crate::{MetricPolicy, Metrics, RequestScore};
+use crate::{MetricPolicy, RequestScore, Settled};
 
 /// Something about a whole run that its numbers alone do not tell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,31 +29,48 @@ pub enum RunVerdictKind {
     /// The number of pieces disagrees with the server's count of tokens, so gaps between pieces are
     /// not gaps between tokens.
     UnknownTokens,
+    /// A figure has another level in the first part of the run than after it.
+    WarmingUp,
 }
 
 impl RunVerdictKind {
+    /// Every kind, in the order in which verdicts are told.
+    pub const ALL: [Self; 4] =
+        [Self::Saturated, Self::WarmingUp, Self::ShortOutputs, Self::UnknownTokens];
+
     /// Its name in JSON and on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Saturated => "saturated",
             Self::ShortOutputs => "short-outputs",
             Self::UnknownTokens => "unknown-tokens",
+            Self::WarmingUp => "warming-up",
         }
     }
 }
 
 impl RunVerdict {
-    /// The verdicts on a run; none where there is nothing to tell.
-    pub fn of(log: &RunLog, metrics: &Metrics) -> Vec<Self> {
-        let scores = RequestScore::of_log(log, &metrics.policy);
-        let found =
-            [saturated(log, &scores, &metrics.policy), short_outputs(&scores), unknown_tokens(log)];
-        let kinds = [
-            RunVerdictKind::Saturated,
-            RunVerdictKind::ShortOutputs,
-            RunVerdictKind::UnknownTokens,
+    /// The verdicts on a run, where the policy asks for intervals; none where there is nothing to
+    /// tell.
+    pub(crate) fn of(
+        log: &RunLog,
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        settled: Option<&Settled>,
+    ) -> Vec<Self> {
+        if policy.confidence.is_none() {
+            return Vec::new();
+        }
+        let saturated = saturated(log, scores, policy);
+        // A backlog that grows is no warm-up, though the level of latencies changes with it.
+        let warm_up = settled.filter(|_| saturated.is_none()).and_then(Settled::warm_up);
+        let reasons = [
+            (RunVerdictKind::Saturated, saturated),
+            (RunVerdictKind::WarmingUp, warm_up),
+            (RunVerdictKind::ShortOutputs, short_outputs(scores)),
+            (RunVerdictKind::UnknownTokens, unknown_tokens(log)),
         ];
-        let told = kinds.into_iter().zip(found);
+        let told = reasons.into_iter();
         told.filter_map(|(kind, reason)| Some(Self { kind, reason: reason? })).collect()
     }
 }

@@ -43,6 +43,9 @@ pub struct RequestScore<'a> {
     pub decode_s: f64,
     /// How many events there were from its first token on, those without output included.
     pub steps: u64,
+    /// Tokens of its first piece of output, as the policy splits pieces into tokens; zero without
+    /// output.
+    pub first_tokens: u64,
     /// Its output tokens, and who counted them.
     pub output_tokens: Option<(u64, TokenSource)>,
     /// The same by our tokenizer, if it was asked.
@@ -98,18 +101,22 @@ impl<'a> RequestScore<'a> {
         self.speculative_itl_s.as_ref().unwrap_or(&self.itl_s).iter()
     }
 
-    /// The time per output token; nothing for a request of one token, or of an unknown number.
+    /// The time per output token; nothing for a request of one token, or of an unknown number, and by
+    /// our own rule nothing where all tokens came with the first piece.
     pub fn tpot_s(&self, rule: TpotRule) -> Option<f64> {
         let Some((tokens, _)) = self.output_tokens.filter(|&(tokens, _)| tokens > 1) else {
             return (rule == TpotRule::LatencyAfterFirstElseZero).then_some(0.0);
         };
-        let decoding = match rule {
-            TpotRule::FirstToLastToken => self.decode_s,
-            TpotRule::LatencyAfterFirst | TpotRule::LatencyAfterFirstElseZero => {
-                self.latency_s - self.ttft_s?
+        match rule {
+            TpotRule::FirstToLastToken => {
+                let later =
+                    tokens.checked_sub(self.first_tokens.max(1)).filter(|later| *later > 0)?;
+                Some(self.decode_s / later as f64)
             }
-        };
-        Some(decoding / (tokens - 1) as f64)
+            TpotRule::LatencyAfterFirst | TpotRule::LatencyAfterFirstElseZero => {
+                Some((self.latency_s - self.ttft_s?) / (tokens - 1) as f64)
+            }
+        }
     }
 
     /// When it ended, in seconds since the run's clock started.
@@ -168,6 +175,7 @@ impl<'a, 'p> Reader<'a, 'p> {
     fn score(&self, record: &'a RequestRecord) -> RequestScore<'a> {
         let counted = self.retokenized.get(&record.key()).copied();
         let events = Events::of(record, counted, self.rules.events);
+        let first_event = events.clone().next();
         let mut times = events.clone().map(|event| event.at);
         let first = times.next();
         let (later, last) = times.fold((0, first), |(later, _), at| (later + 1, Some(at)));
@@ -190,6 +198,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             itl_s: gaps(self.rules.itl),
             steps: first.map_or(0, |_| 1 + later + self.silent_steps(record)),
             decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
+            first_tokens: first_event.map_or(0, |first| first.tokens(self.rules.itl) as u64),
             output_tokens: self.output_tokens(record, counted),
             retokenized_tokens: counted.map(|counted| counted.tokens),
             prompt_tokens: prompt_tokens(record),

@@ -1,9 +1,8 @@
 //! Several runs of one plan: how far their numbers lie apart.
 
 use serde::Serialize;
-use servemark_statistics::independent_mean;
+use servemark_statistics::{independent_mean, mean_and_deviation};
 
-use crate::statistics::{mean, std};
 use crate::{Figure, Metrics};
 
 /// Several runs of one plan, number by number.
@@ -26,9 +25,10 @@ pub struct FigureSpread {
     pub runs: usize,
     /// Its mean.
     pub mean: f64,
-    /// Its population standard deviation.
-    pub std: f64,
-    /// That over the mean, the coefficient of variation; absent where the mean is zero.
+    /// Its sample standard deviation (n - 1); absent for one run.
+    pub std: Option<f64>,
+    /// The standard deviation over the mean, the coefficient of variation; absent where the mean is
+    /// zero.
     pub cv: Option<f64>,
     /// The smallest value.
     pub min: f64,
@@ -49,7 +49,7 @@ impl SeveralRuns {
     /// # let log = RunLog::new(header, Vec::new(), None);
     /// let runs = [0, 1].map(|_| Metrics::score(&log, &MetricPolicy::native()));
     /// let several = SeveralRuns::of(&[Figure::new(Quantity::Completed)], &runs);
-    /// assert_eq!((several.figures[0].mean, several.figures[0].std), (0.0, 0.0));
+    /// assert_eq!((several.figures[0].mean, several.figures[0].std), (0.0, Some(0.0)));
     /// ```
     pub fn of(figures: &[Figure], runs: &[Metrics]) -> Self {
         let spread = |&figure: &Figure| {
@@ -67,13 +67,13 @@ impl SeveralRuns {
 impl FigureSpread {
     #[expect(clippy::needless_pass_by_value, reason = "the values are made for this")]
     fn of(figure: Figure, values: Vec<f64>) -> Option<Self> {
-        let (mean, std) = (mean(&values)?, std(&values)?);
+        let (mean, std) = mean_and_deviation(&values)?;
         Some(Self {
             figure,
             runs: values.len(),
             mean,
             std,
-            cv: (mean != 0.0).then(|| std / mean.abs()),
+            cv: std.filter(|_| mean != 0.0).map(|std| std / mean.abs()),
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             interval: independent_mean(&values, 0.95),

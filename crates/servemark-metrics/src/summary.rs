@@ -66,7 +66,7 @@ pub enum Percentile {
     TooFew {
         /// Which, in percent.
         percent: f64,
-        /// How many more samples it needs.
+        /// Number of requests with values that it lacks.
         missing_samples: usize,
     },
 }
@@ -74,14 +74,24 @@ pub enum Percentile {
 impl Summary {
     /// A sample of seconds in the order of measurement, summed up as the policy wants.
     pub fn of(sample_s: &[f64], policy: &MetricPolicy) -> Self {
-        Self::of_values(|| sample_s.iter().copied(), policy)
+        Self::of_values(|| sample_s.iter().copied(), sample_s.len(), policy)
     }
 
-    /// The same of values that are worked out anew each time they are asked for.
+    /// Summary of the values of several requests, which are worked out anew each time they are asked
+    /// for.
     pub(crate) fn of_values<I: Iterator<Item = f64>>(
         values_s: impl Fn() -> I,
+        requests: usize,
         policy: &MetricPolicy,
     ) -> Self {
+        let told = Self::of_any(values_s, policy);
+        let percentiles = told.percentiles.iter();
+        let percentiles = percentiles.map(|known| known.of_requests(requests, policy)).collect();
+        Self { percentiles, ..told }
+    }
+
+    /// Summary with every percentile of a sample that is not empty.
+    fn of_any<I: Iterator<Item = f64>>(values_s: impl Fn() -> I, policy: &MetricPolicy) -> Self {
         let most = policy.sample_budget.values();
         let kept: Vec<f64> = values_s().take(most + 1).collect();
         if kept.len() <= most {
@@ -143,6 +153,14 @@ impl Summary {
         }
     }
 
+    /// The value of a percentile, if the run also bounds that of the process. A summary without
+    /// estimates has no bounds and gives the value.
+    pub fn bounded_percentile_ms(&self, wanted: f64) -> Option<f64> {
+        let estimate = self.estimates.as_ref().and_then(|all| all.percentile(wanted));
+        let is_bounded = estimate.is_none_or(|estimate| !estimate.too_short);
+        self.percentile_ms(wanted).filter(|_| is_bounded)
+    }
+
     /// The value of a percentile, if it is known.
     pub fn percentile_ms(&self, wanted: f64) -> Option<f64> {
         self.percentiles.iter().find_map(|percentile| match *percentile {
@@ -162,19 +180,28 @@ impl Percentile {
         }
     }
 
+    /// Fewest requests with values that resolve it.
+    pub fn fewest_requests(&self) -> usize {
+        SampleSize::Resolving.needs(self.percent())
+    }
+
     fn of(
         samples: usize,
         percent: f64,
         policy: &MetricPolicy,
         value: &mut impl FnMut(usize) -> f64,
     ) -> Self {
-        let needed = samples_needed(percent, policy.sample_size);
         match policy.percentile_rule.read(samples, percent, value) {
-            Some(value) if samples >= needed => {
-                Self::Known { percent, value_ms: milliseconds(value) }
-            }
-            _ => Self::TooFew { percent, missing_samples: needed.saturating_sub(samples) },
+            Some(value) => Self::Known { percent, value_ms: milliseconds(value) },
+            None => Self::TooFew { percent, missing_samples: policy.sample_size.needs(percent) },
         }
+    }
+
+    /// The same, unless the values are those of too few requests.
+    fn of_requests(self, requests: usize, policy: &MetricPolicy) -> Self {
+        let percent = self.percent();
+        let missing_samples = policy.sample_size.needs(percent).saturating_sub(requests);
+        if missing_samples == 0 { self } else { Self::TooFew { percent, missing_samples } }
     }
 }
 
@@ -186,15 +213,6 @@ fn ranks(samples: usize, policy: &MetricPolicy) -> Vec<usize> {
         0.0
     });
     order::in_order(ranks)
-}
-
-fn samples_needed(percent: f64, rule: SampleSize) -> usize {
-    match rule {
-        SampleSize::Any => 1,
-        SampleSize::Resolving if percent >= 100.0 => 1,
-        // The slack keeps 99.9, which no binary fraction is, from asking for 1001.
-        SampleSize::Resolving => statistics::whole((100.0 / (100.0 - percent) - 1e-6).ceil()),
-    }
 }
 
 fn milliseconds(seconds: f64) -> f64 {
@@ -226,6 +244,20 @@ mod tests {
         needs(95.0, 20);
         needs(99.0, 100);
         needs(99.9, 1000);
+    }
+
+    #[test]
+    fn the_gaps_of_a_request_resolve_no_percentile_of_their_own() {
+        let gaps = values(5000);
+        let of_requests = |requests| {
+            Summary::of_values(|| gaps.iter().copied(), requests, &MetricPolicy::native())
+        };
+        assert_eq!(of_requests(90).percentile_ms(99.9), None);
+        assert_eq!(of_requests(90).percentile_ms(99.0), None);
+        assert!(of_requests(90).percentile_ms(95.0).is_some());
+        assert!(of_requests(1000).percentile_ms(99.9).is_some());
+        let missing = Percentile::TooFew { percent: 99.9, missing_samples: 910 };
+        assert_eq!(of_requests(90).percentiles.last(), Some(&missing));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{IfTaken, JsonObject};
-use servemark_metrics::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo, Verdict};
+use servemark_metrics::{ConcurrencyRatio, FailOn, PlateauSpec, SampleBudget, Slo, Verdict};
 use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
 
 use crate::{RunProfile, SloSpec, UntilSpec};
@@ -60,6 +60,10 @@ pub struct ScoringSpec {
     /// code that it was this or a worse one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<Verdict>,
+    /// Verdicts on the run and on its client that are not tolerated; the program says with its exit
+    /// code that one of them is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unwanted: Vec<FailOn>,
 }
 
 impl Default for ScoringSpec {
@@ -81,6 +85,7 @@ impl Default for ScoringSpec {
             sample_budget: SampleBudget::default(),
             tolerated_failures: ALL_BUT_ONE,
             fail_on: None,
+            unwanted: Vec::new(),
         }
     }
 }

@@ -114,6 +114,7 @@ fn change_json(comparison: &Comparison, change: &Change) -> Value {
         "low_percent": change.interval.map(|interval| interval.low_percent),
         "high_percent": change.interval.map(|interval| interval.high_percent),
         "confidence": 0.99,
+        "detectable_percent": change.detectable_percent,
         "basis": change.basis,
         "between_runs_percent": change.between_runs_percent,
         "within_run_percent": change.within_run_percent,

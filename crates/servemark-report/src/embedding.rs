@@ -4,9 +4,10 @@ use std::io;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Verdict};
+use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Summary, Verdict};
 
 use crate::grid::Grid;
+use crate::native::requests_needed;
 use crate::table::{Line, Style, Table, wrapped};
 use crate::{GridFormat, Report, ReportFormat, SweepReport, SweepRow};
 
@@ -16,7 +17,8 @@ pub struct EmbeddingTable;
 
 impl ReportFormat for EmbeddingTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let point = GridPoint::of(report);
+        let latency = &report.metrics.latencies.e2el;
+        let point = GridPoint::of(report).bounded(latency);
         let facts = &report.log.header().facts;
         let mut table = Table::default();
         table.title(if facts.api_path == RERANK { "Rerank report" } else { "Embedding report" });
@@ -25,13 +27,32 @@ impl ReportFormat for EmbeddingTable {
         for column in COLUMNS {
             table.row(column.words, (column.show)(&point));
         }
-        if report.metrics.latencies.e2el.percentiles_of == PercentileSource::Histogram {
+        if latency.percentiles_of == PercentileSource::Histogram {
             table.row("percentiles", "histogram (0.05 %)");
         }
+        unbounded(&mut table, latency);
+        verdicts(&mut table, report.metrics);
         audit(&mut table, report.audit);
         report.metrics.failures.iter().for_each(|group| failure(&mut table, group));
         table.end();
         table.write(&EmbeddingStyle, out)
+    }
+}
+
+/// Says how many requests the percentiles need that are left out.
+fn unbounded(table: &mut Table, latency: &Summary) {
+    let needs = requests_needed(latency).map(|needs| format!("-: no bound yet; {needs}"));
+    for line in needs.iter().flat_map(|words| wrapped(words, WIDTH - 2)) {
+        table.note(format!("  {line}"));
+    }
+}
+
+/// Why the run has its verdicts, which are a column already.
+fn verdicts(table: &mut Table, metrics: &Metrics) {
+    let reasons = metrics.verdicts.iter();
+    let reasons = reasons.map(|verdict| format!("{}: {}", verdict.kind.name(), verdict.reason));
+    for line in reasons.flat_map(|words| wrapped(&words, WIDTH - 2)) {
+        table.note(format!("  {line}"));
     }
 }
 
@@ -98,6 +119,7 @@ struct GridPoint {
     p99_ms: Option<f64>,
     bytes_per_item: Option<f64>,
     client_audit: Verdict,
+    run_verdicts: Option<String>,
 }
 
 impl GridPoint {
@@ -122,6 +144,18 @@ impl GridPoint {
             p99_ms: latency.percentile_ms(99.0),
             bytes_per_item: items.bytes_per_item,
             client_audit: report.audit.verdict,
+            run_verdicts: report.metrics.verdict_names(),
+        }
+    }
+
+    /// The same without the percentiles that the run does not bound.
+    fn bounded(self, latency: &Summary) -> Self {
+        Self {
+            median_ms: latency.bounded_percentile_ms(50.0),
+            p90_ms: latency.bounded_percentile_ms(90.0),
+            p95_ms: latency.bounded_percentile_ms(95.0),
+            p99_ms: latency.bounded_percentile_ms(99.0),
+            ..self
         }
     }
 
@@ -151,7 +185,7 @@ struct Column {
     show: fn(&GridPoint) -> String,
 }
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 17] = [
     column("items_per_request", "items per request", |point| point.items_per_request.to_string()),
     column("max_concurrency", "at most in flight", |point| {
         point.max_concurrency.map_or_else(|| ABSENT.to_owned(), |limit| limit.to_string())
@@ -172,6 +206,9 @@ const COLUMNS: [Column; 16] = [
     column("p99_ms", "p99 (ms)", |point| number(point.p99_ms)),
     column("bytes_per_item", "bytes per item", |point| number(point.bytes_per_item)),
     column("client_audit", "client audit", |point| point.client_audit.to_string()),
+    column("run_verdicts", "run verdicts", |point| {
+        point.run_verdicts.clone().unwrap_or_else(|| ABSENT.to_owned())
+    }),
 ];
 
 const fn column(key: &'static str, words: &'static str, show: fn(&GridPoint) -> String) -> Column {

@@ -9,10 +9,12 @@ mod output;
 mod score_json;
 mod server_work;
 mod sessions;
+mod settled;
 mod style;
 mod table;
 mod truth;
 
 pub use document::NativeJson;
+pub(crate) use latencies::requests_needed;
 pub use score_json::ScoreJson;
 pub use table::NativeTable;

@@ -26,7 +26,8 @@ fn title(title: &str, out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 fn row(spread: &FigureSpread) -> String {
-    let [mean, std, min, max] = [spread.mean, spread.std, spread.min, spread.max].map(number);
+    let [mean, min, max] = [spread.mean, spread.min, spread.max].map(number);
+    let std = spread.std.map_or_else(|| "-".to_owned(), number);
     let cv = spread.cv.map_or_else(|| "-".to_owned(), |cv| format!("{:.1}", cv * 100.0));
     let label = spread.figure.to_string();
     format!("{label:<35} {mean:>10} {std:>10} {cv:>8} {min:>10} {max:>10}")
@@ -64,7 +65,7 @@ mod tests {
         ============================== Multi-Run Summary (3 runs) ==============================
         Metric                                    Mean        Std   CV (%)        Min        Max
         ----------------------------------- ---------- ---------- -------- ---------- ----------
-        Duration (s)                              1.17       0.62     53.5       0.50          2
+        Duration (s)                              1.17       0.76     65.5       0.50          2
         Failed requests                              0          0        -          0          0
         ========================================================================================
         ");

@@ -130,7 +130,7 @@ struct Column {
     is_live: bool,
 }
 
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 20] = [
     live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
     live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
     column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
@@ -156,6 +156,7 @@ const COLUMNS: [Column; 19] = [
     column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
     live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
     live("client_audit", "client audit", |row| Some(row.audit.verdict.to_string())),
+    live("run_verdicts", "run verdicts", |row| row.metrics.verdict_names()),
 ];
 
 type Show = fn(&SweepRow<'_>) -> Option<String>;

@@ -91,7 +91,7 @@ fn has_trend(ranks: &[f64], length: f64) -> bool {
 }
 
 /// Ranks of the values from zero; equal values share their mean rank.
-fn ranks(series: &[f64]) -> Vec<f64> {
+pub(crate) fn ranks(series: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..series.len()).collect();
     order.sort_unstable_by(|a, b| series[*a].total_cmp(&series[*b]));
     let mut ranks = vec![0.0; series.len()];

@@ -27,6 +27,7 @@ mod needed;
 mod percentile;
 mod ranks;
 mod sample;
+mod settling;
 mod share;
 mod student;
 
@@ -40,8 +41,9 @@ pub use mean::rate;
 pub use needed::Needed;
 pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
 pub use sample::Sample;
+pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
-pub use student::{independent_mean, rises};
+pub use student::{independent_mean, mean_and_deviation, rises};
 
 /// Mean and unbiased variance of some values; the variance of fewer than two is zero.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {

@@ -111,8 +111,9 @@ impl Spread {
         if is_needle && self.participants < FEWEST_PARTICIPANTS {
             return Some((FEWEST_PARTICIPANTS / self.participants.max(1.0), Reason::RareValues));
         }
-        let is_nothing = self.deviation <= 0.0 && self.median == 0.0;
-        is_nothing.then_some((FEWEST_EFFECTIVE / effective, Reason::RareValues))
+        // Where all values are one there may be others that none of these requests happened to meet.
+        let is_constant = self.deviation <= ALIKE * self.median.abs();
+        is_constant.then_some((LONGER_IF_CONSTANT, Reason::RareValues))
     }
 
     fn interval(&self, alpha: f64) -> Bounds {
@@ -160,6 +161,12 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     (near(inverse(quantile)), near(-inverse(-quantile)))
 }
 
+/// Values are alike if their deviation is less than this part of them.
+const ALIKE: f64 = 1e-4;
+/// Number of times longer a run should be in which all values are alike, which says nothing of how
+/// rare others are.
+const LONGER_IF_CONSTANT: f64 = 10.0;
+
 /// The median, and the median of all distances from it.
 fn median_and_distance(values: &[f64]) -> (f64, f64) {
     let median = |values: &mut [f64]| {
@@ -182,12 +189,12 @@ const FEWEST_CLUSTERS: f64 = 20.0;
 /// Independent values that a dependent sample must be worth. By simulation of queues and of engines
 /// that batch continuously (`docs/methodology.md`) smaller samples miss the truth too often, because
 /// their slow phases are too few.
-const FEWEST_EFFECTIVE: f64 = 100.0;
+const FEWEST_EFFECTIVE: f64 = 160.0;
 /// Independent values for a lower bound alone.
 const FEWEST_ROUGH: f64 = 5.0;
 /// Independent values for each square of the skewness; Cochran asks 25 of independent draws whose
 /// skewness is known.
-const COCHRAN: f64 = 10.0;
+const COCHRAN: f64 = 14.0;
 /// A standard deviation of this many typical distances is made by a few values.
 const NEEDLE: f64 = 12.0;
 /// So many values must make up such a deviation.

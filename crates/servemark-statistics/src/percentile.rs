@@ -16,10 +16,13 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let bounds = if sample.clusters() < FEWEST_CLUSTERS {
         let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
+        let times = times.max(needed / draws);
         Bounds::TooShort { times, reason: Reason::FewRequests }
     } else if let Some(reason) = dependence.is_too_short(FEWEST_EFFECTIVE) {
         let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
         Bounds::TooShort { times, reason }
+    } else if let Some(times) = beyond_ties(sample, sorted, share) {
+        Bounds::TooShort { times, reason: Reason::RareValues }
     } else {
         match found {
             (Some(low), Some(high)) => Bounds::Known { low, high },
@@ -97,6 +100,36 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
     (low, high)
 }
 
+/// How many times longer the sample should be where the percentile is a value that many requests
+/// share, such as that of all requests that did not wait, and it is not clear that the share of larger
+/// ones stays below what the percentile leaves to them. Nothing where that is clear.
+///
+/// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share is
+/// known far worse than their number says.
+fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
+    if 1.0 - share > MOST_TAIL_OF_TIES {
+        return None;
+    }
+    let value = nearest(sorted, share);
+    let alike = value + ALIKE * value.abs();
+    let first = sorted.partition_point(|other| *other < value - ALIKE * value.abs());
+    let larger = sorted.len() - sorted.partition_point(|other| *other <= alike);
+    let ties = sorted.len() - larger - first;
+    if (ties as f64) < MANY_TIES * sorted.len() as f64 {
+        return None;
+    }
+    let hits: Vec<bool> = sample
+        .by_cluster(|cluster| if cluster.iter().any(|other| *other > alike) { 1.0 } else { 0.0 })
+        .into_iter()
+        .map(|hit| hit > 0.0)
+        .collect();
+    let burst = clustering(&hits).max(SMALLEST_BURST);
+    let bursts = larger as f64 / burst;
+    // Three standard errors of a number of bursts, and three for none.
+    let most = (bursts + 3.0 * bursts.sqrt() + 3.0) * burst / sorted.len() as f64;
+    (most > 1.0 - share).then_some((most / (1.0 - share)).max(2.0))
+}
+
 /// The percentile of sorted values, linear between neighbours.
 fn interpolated(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
@@ -116,6 +149,37 @@ fn nearest(sorted: &[f64], share: f64) -> f64 {
 /// Fewer requests than this show nothing of their spread.
 const FEWEST_CLUSTERS: usize = 20;
 /// Independent values that a dependent sample must be worth.
-const FEWEST_EFFECTIVE: f64 = 40.0;
+const FEWEST_EFFECTIVE: f64 = 60.0;
+/// Values are the same one if they differ by less than this part of it: less than clocks show.
+const ALIKE: f64 = 1e-4;
+/// Where a percentile leaves more than this to larger values, a busy phase that was missed does not
+/// reach it.
+const MOST_TAIL_OF_TIES: f64 = 0.06;
+/// The part of all values from which on equal ones are no accident.
+const MANY_TIES: f64 = 0.05;
+/// The number of larger values that come together at the least, where hardly any were seen.
+const SMALLEST_BURST: f64 = 6.0;
 /// Values are rare where they are less than this share of all.
 const MOST_TAIL: f64 = 0.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_of_equal_values_is_known_only_of_many_requests() {
+        let p99 = |requests: usize, waits: usize| {
+            let value = |at: usize| if at % 997 < waits { 1.0 } else { 0.05 };
+            (0..requests).map(value).collect::<Sample>().percentile(0.99, 0.95)
+        };
+        // None of a thousand requests waited; a busy phase may have been missed.
+        assert!(matches!(p99(1000, 0).bounds, Bounds::TooShort { reason: Reason::RareValues, .. }));
+        assert_eq!(p99(5000, 0).bounds.known(), Some((0.05, 0.05)));
+        // Half of them waited, so that equal values are far below.
+        let half = p99(1000, 500).bounds;
+        assert!(half.known().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
+        // The median is among the equal values, whatever the rare ones do.
+        let median = (0..400).map(|_| 0.05).collect::<Sample>().percentile(0.5, 0.95);
+        assert_eq!(median.bounds.known(), Some((0.05, 0.05)));
+    }
+}

@@ -13,6 +13,13 @@ pub fn independent_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
+/// The mean of values and their sample standard deviation (n - 1), which takes two of them; nothing of
+/// no value.
+pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, Option<f64>)> {
+    let (mean, variance) = moments(values);
+    (!values.is_empty()).then(|| (mean, (values.len() > 1).then(|| variance.sqrt())))
+}
+
 /// Whether a quantity rises by more than chance, from its steps over equal times.
 ///
 /// The test is Student's on the steps. It asks whether a random walk has a drift, so it holds however
@@ -53,6 +60,16 @@ mod tests {
         half_width(&[0.0, 2.0], 12.706_204_736_174_698);
         half_width(&[1.0, 2.0, 3.0, 4.0, 5.0], 2.776_445_105_197_793 * (2.5_f64 / 5.0).sqrt());
         assert_eq!(independent_mean(&[1.0], 0.95), None);
+    }
+
+    #[test]
+    fn the_deviation_is_that_of_a_sample() {
+        assert_eq!(
+            mean_and_deviation(&[1.0, 2.0, 4.0, 5.0]),
+            Some((3.0, Some((10.0_f64 / 3.0).sqrt())))
+        );
+        assert_eq!(mean_and_deviation(&[4.0]), Some((4.0, None)));
+        assert_eq!(mean_and_deviation(&[]), None);
     }
 
     #[test]

@@ -101,5 +101,7 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     if let Some(files) = &plan.output.aisbench {
         scores.save_aisbench(files, None).context("cannot write the results")?;
     }
+    serve::say_verdict(&scores);
+    serve::say_objectives(&scores);
     Ok(scores.exit_code())
 }

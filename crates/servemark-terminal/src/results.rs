@@ -126,7 +126,7 @@ fn cannot_append(what: &str, path: &Path) -> String {
 }
 
 /// A path as one word of a shell.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:,@%".contains(sign);
     if !path.is_empty() && path.chars().all(is_plain) {

@@ -6,23 +6,25 @@ use servemark::report::{SweptRun, write_several, write_swept};
 use servemark::{ExitCode, PointRun, Scores};
 use servemark_cli::{Purpose, Series};
 
-use crate::rewrite::Rewrite;
+use crate::rewrite::{self, Rewrite};
 use crate::{screen, serve};
 
 /// Does the runs. Its exit code is that of the run that went worst.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
-    let (mut done, mut worst) = (Vec::new(), ExitCode::Ok);
+    let (mut done, mut logs, mut worst) = (Vec::new(), Vec::new(), ExitCode::Ok);
     let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
     for run in servemark::Sweep::open(&series.runs, None, &context)? {
         let PointRun { point, run, .. } = run?;
         let scores = Scores::of_run(&run, &point.plan.scoring);
         serve::show(&scores)?;
         worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
+        logs.push(run.run_log.clone());
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
         write_summary(series, &done, Rewrite::SoFar)?;
     }
     screen::print(&table(&series.purpose, &done)?);
-    write_summary(series, &done, Rewrite::Whole)?;
+    let written = write_summary(series, &done, Rewrite::Whole);
+    rewrite::with_logs(written, logs.iter().map(Option::as_deref))?;
     Ok(worst)
 }
 

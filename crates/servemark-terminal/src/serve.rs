@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use servemark::core::RunLogError;
 use servemark::metrics::Standing;
-use servemark::plan::{OutputSpec, ScoringSpec};
+use servemark::plan::{Layout, OutputSpec, ScoringSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
     SweepRunError, dry_run, execute, stop_on_signals,
@@ -159,13 +159,29 @@ pub(crate) fn keep(
     Ok(scores.exit_code())
 }
 
-/// The audit on one line, whatever the tables tell of it.
+/// The audit and each verdict on the run on a line, whatever the tables tell of them, which of them the
+/// run was not to have, and the requests that were sent once more, of which only our own table tells.
 pub(crate) fn say_verdict(scores: &Scores<'_>) {
     let audit = scores.audit();
+    if let Some(resent) = resent_beside_tables(scores) {
+        screen::complain(&format!("note: {resent}"));
+    }
     screen::complain(&match scores.broken_gate() {
         None => format!("Client audit: {audit}"),
         Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
     });
+    for verdict in scores.verdicts() {
+        screen::complain(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
+    }
+    for (kind, reason) in scores.unwanted() {
+        screen::complain(&format!("error: --fail-on {kind}: {reason}"));
+    }
+}
+
+/// How many requests were sent once more, where no table tells it.
+fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
+    let is_told = scores.has_table(Layout::Native);
+    scores.audit().resending.resent_in_words().filter(|_| !is_told)
 }
 
 /// A line for each objective of the run.
@@ -217,4 +233,36 @@ fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_words = error.downcast_ref::<CliError>().map(|_| ExitCode::Usage);
     let known = [of_run, of_sweep, of_process, of_log, of_results, of_words];
     known.into_iter().flatten().next().unwrap_or(ExitCode::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark::core::{
+        Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp, Unprocessed,
+    };
+
+    use super::*;
+
+    /// What is said beside the tables of a run one request of which was sent once more.
+    fn said(layouts: Vec<Layout>) -> Option<String> {
+        let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
+        recorder.sent(Stamp::from_nanos(1));
+        recorder.resent(Unprocessed::Closed);
+        let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(9));
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let log = RunLog::new(header, vec![record], None);
+        let mut scoring = ScoringSpec::default();
+        scoring.layouts = layouts;
+        resent_beside_tables(&Scores::of(&log, &scoring))
+    }
+
+    #[test]
+    fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
+        let told = said(vec![Layout::Vllm]).unwrap();
+        assert!(
+            told.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{told}"
+        );
+        assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
+    }
 }

@@ -4,7 +4,7 @@ use servemark::report::GridFormat;
 use servemark::{ExitCode, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
-use crate::rewrite::Rewrite;
+use crate::rewrite::{self, Rewrite};
 use crate::{failures, screen, serve};
 
 /// Searches: a line for each round that is done, then a table of all loads and the answer. Its exit
@@ -20,7 +20,8 @@ pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     }
     let answer = search.answer();
     screen::print(&written(&answer, GridFormat::Markdown)?);
-    write_files(runs, &answer, Rewrite::Whole)?;
+    let files = write_files(runs, &answer, Rewrite::Whole);
+    rewrite::with_cure(files, runs.folder.as_deref())?;
     if let Some(folder) = &runs.folder {
         screen::complain(&format!("Run logs: {}", folder.display()));
     }

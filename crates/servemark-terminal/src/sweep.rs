@@ -9,7 +9,7 @@ use servemark::runner::Stop;
 use servemark::{ExitCode, Origin, PointRun, Run, Scores, SweepOutcome, write_runs};
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
-use crate::rewrite::Rewrite;
+use crate::rewrite::{self, Rewrite};
 use crate::{screen, serve};
 
 /// Does the runs of a sweep. Its exit code is that of the run that went worst.
@@ -20,7 +20,8 @@ pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
     }
     let (runs, code) = runs(&points, file.as_ref())?;
     screen::print(&grid(&runs, GridFormat::Markdown)?);
-    write_grid(file.as_ref(), &runs, Rewrite::Whole)?;
+    let written = write_grid(file.as_ref(), &runs, Rewrite::Whole);
+    rewrite::with_logs(written, runs.iter().map(|run| run.run_log.as_deref()))?;
     Ok(code)
 }
 
@@ -40,7 +41,8 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
         write_sweep(&runs.files, &outcome, Rewrite::SoFar)?;
     }
     screen::print(&written(&outcome, GridFormat::Markdown)?);
-    write_sweep(&runs.files, &outcome, Rewrite::Whole)?;
+    let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
+    rewrite::with_cure(files, runs.folder.as_deref())?;
     let is_stopped = context.stop.signal().is(Stop::Drain);
     Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
 }

@@ -1,5 +1,7 @@
 //! What is learned when the requests are done: off the clock, and never at the cost of a record.
 
+mod placing;
+
 use std::error::Error;
 
 use servemark_core::{
@@ -8,6 +10,7 @@ use servemark_core::{
 use servemark_plan::BenchPlan;
 use servemark_runner::Stop;
 
+use self::placing::placed;
 use crate::RunContext;
 use crate::audience::News;
 use crate::draw::Load;
@@ -88,8 +91,10 @@ fn recount_all(
     counts.into_iter().collect()
 }
 
-/// The pieces are counted one by one as well: where the wire gives no counts, that is how many
-/// tokens each arrival stands for.
+/// Counts the tokens of an answer and, where the wire gives no counts, of each of its pieces.
+///
+/// SGLang counts each piece alone. A tokenizer that puts a mark before every text counts too many
+/// tokens then, so where the pieces do not add up to the whole text its tokens are placed in them.
 fn recount(
     tokenizer: &dyn Tokenizer,
     record: &RequestRecord,
@@ -102,7 +107,13 @@ fn recount(
         let pieces = record.pieces().map(|(_, text)| tokenizer.count(text, SpecialTokens::Omit));
         pieces.collect::<Result<Vec<_>, _>>()?
     };
-    Ok(Retokenized::new(record.key(), tokens, pieces))
+    let sum: u64 = pieces.iter().copied().map(u64::from).sum();
+    let is_placed = !pieces.is_empty() && sum != u64::from(tokens);
+    let counted = Retokenized::new(record.key(), tokens, pieces);
+    Ok(match is_placed.then(|| placed(tokenizer, record)).flatten() {
+        Some(placed) => counted.with_placed(placed),
+        None => counted,
+    })
 }
 
 #[cfg(test)]

@@ -259,11 +259,12 @@ pub enum Activity {
     /// Something that ends when the run is stopped, such as waiting for the server.
     #[default]
     Preparing,
-    /// Tokenizers are loaded and samples drawn, which cannot be interrupted.
+    /// Tokenizers are loaded and samples drawn; if the run is stopped, that is left behind.
     Drawing,
     /// Requests of the measurement are sent and waited for.
     Measuring,
-    /// The measurement is over, and its results are made and written.
+    /// The measurement is over, or was stopped before it began, and the results of all runs that were
+    /// measured are made and written.
     Reporting,
 }
 
@@ -273,15 +274,8 @@ impl Live {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws samples by `draw`, during which the activity is [`Activity::Drawing`].
-    pub(crate) fn drawing<T>(&self, draw: impl FnOnce() -> T) -> T {
-        self.turn_to(Activity::Drawing);
-        let drawn = draw();
-        self.turn_to(Activity::Preparing);
-        drawn
-    }
-
-    fn turn_to(&self, activity: Activity) {
+    /// Changes what is being done now.
+    pub(crate) fn turn_to(&self, activity: Activity) {
         *self.activity.lock().unwrap_or_else(PoisonError::into_inner) = activity;
     }
 

@@ -7,7 +7,7 @@ use servemark_client::Credentials;
 use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
-use crate::audience::{Audience, Live, News};
+use crate::audience::{Activity, Audience, Live, News};
 use crate::{ExecuteError, Grace};
 
 /// What a run is given besides its plan.
@@ -52,7 +52,8 @@ impl RunContext {
         self.audience.tell(news);
     }
 
-    /// The work, unless the user stops the run before it is done.
+    /// The work, unless the user stops the run before it is done. What follows then are the results
+    /// of the runs before this one, if there are any.
     pub(crate) async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, ExecuteError>>,
@@ -60,7 +61,10 @@ impl RunContext {
         let stop = self.stop.signal();
         tokio::select! {
             biased;
-            () = stop.reached(Stop::Drain) => Err(ExecuteError::Interrupted),
+            () = stop.reached(Stop::Drain) => {
+                self.live.turn_to(Activity::Reporting);
+                Err(ExecuteError::Interrupted)
+            }
             done = work => done,
         }
     }

@@ -12,7 +12,6 @@ use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
 
 use crate::audience::News;
-use crate::server::Server;
 use crate::{ExecuteError, RunContext, salt};
 
 /// What is sent, and when.
@@ -93,11 +92,12 @@ impl Load {
 }
 
 /// Draws the sessions and then, from where that leaves the random state, the arrivals. This is the
-/// order of SGLang's one global state, so both are its own for the same seed.
+/// order of SGLang's one global state, so both are its own for the same seed. For the simulator
+/// (`is_simulated`) each request is numbered, so that its truth can be matched.
 pub(crate) fn load(
     plan: &BenchPlan,
     context: &RunContext,
-    server: Option<&Server>,
+    is_simulated: bool,
     tokenizer: &dyn Tokenizer,
     run: u64,
 ) -> Result<Load, ExecuteError> {
@@ -105,14 +105,14 @@ pub(crate) fn load(
     for earlier in &plan.workload.after {
         pass_over(earlier, tokenizer, &mut random)?;
     }
-    load_from(plan, context, server, tokenizer, run, &mut random)
+    load_from(plan, context, is_simulated, tokenizer, run, &mut random)
 }
 
 /// The same from a random state that others have drawn from.
 pub(crate) fn load_from(
     plan: &BenchPlan,
     context: &RunContext,
-    server: Option<&Server>,
+    is_simulated: bool,
     tokenizer: &dyn Tokenizer,
     run: u64,
     random: &mut RandomState,
@@ -131,7 +131,7 @@ pub(crate) fn load_from(
     let lead_in = lead_in(&plan.load, &mut sessions, random)?;
     let schedule = arrivals(&plan.load, &mut sessions, random)?;
     pace(&plan.load, &mut sessions, random);
-    if server.is_some_and(Server::is_simulated) {
+    if is_simulated {
         number_turns(&mut sessions);
     }
     Ok(Load { sessions: sessions.into(), schedule, parts, lead_in })

@@ -16,6 +16,7 @@ use servemark_runner::{self as runner, Fleet, LoadSpec, Runner, Stop};
 use crate::audience::{News, Profiler, Switch};
 use crate::discover::{self, Names};
 use crate::draw::{self, Load};
+use crate::drawing::drawing;
 use crate::execute::on_this_thread;
 use crate::journal::{Closing, Ended, Journal, Room};
 use crate::{ExecuteError, Run, RunContext, afterwards, facts, files};
@@ -71,15 +72,17 @@ async fn drawn(
     let names = discover::of_engine(plan);
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    context.live.drawing(|| {
+    let work = move |context: &RunContext| {
+        let plan = &files.plan;
         let tokenizer: Arc<dyn Tokenizer> =
             discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?.into();
-        let draw = |plan: &BenchPlan| draw::load(plan, context, None, tokenizer.as_ref(), run);
-        let load = draw(&files.plan)?;
+        let draw = |plan: &BenchPlan| draw::load(plan, context, false, tokenizer.as_ref(), run);
+        let load = draw(plan)?;
         let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
         let warm_up = plan.warm_up.as_deref().map(with_load).transpose()?;
         Ok(Drawn { names, tokenizer, load, warm_up })
-    })
+    };
+    drawing(context, work).await
 }
 
 /// A run whose engine was lost before anything was done is none.

@@ -12,6 +12,7 @@ use crate::audience::News;
 use crate::capacity::{Demand, Means};
 use crate::discover::{self, Names};
 use crate::draw::Load;
+use crate::drawing::drawing;
 use crate::journal::{Ended, Journal, Room};
 use crate::server::Server;
 use crate::stage::Stage;
@@ -135,11 +136,13 @@ async fn drawn(
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let gathering = files::gather(plan, context, &names.tokenizer, clock);
     let files = context.unless_stopped(gathering).await?;
-    let (tokenizer, load) = context.live.drawing(|| {
-        let tokenizer = discover::tokenizer(&files.tokenizer, &plan.workload.dataset)?;
-        let load = draw::load(&files.plan, context, Some(&server), tokenizer.as_ref(), run)?;
-        Ok::<_, ExecuteError>((tokenizer, load))
-    })?;
+    let is_simulated = server.is_simulated();
+    let work = move |context: &RunContext| {
+        let tokenizer = discover::tokenizer(&files.tokenizer, &files.plan.workload.dataset)?;
+        let load = draw::load(&files.plan, context, is_simulated, tokenizer.as_ref(), run)?;
+        Ok((tokenizer, load))
+    };
+    let (tokenizer, load) = drawing(context, work).await?;
     Ok((server, names, tokenizer, load))
 }
 

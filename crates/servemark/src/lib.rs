@@ -98,6 +98,7 @@ mod compare;
 mod context;
 mod discover;
 mod draw;
+mod drawing;
 #[cfg(feature = "engine")]
 mod engine;
 mod error;

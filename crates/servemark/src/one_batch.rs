@@ -4,6 +4,7 @@ mod facts;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ pub use self::facts::{BatchLimits, BatchServer};
 use crate::audience::News;
 use crate::discover::{self, Names, TokenizerSource};
 use crate::draw::{self, Load};
+use crate::drawing::drawing;
 use crate::execute::{Drawn, measure};
 use crate::server::Server;
 use crate::{ExecuteError, Run, RunContext, files};
@@ -32,7 +34,7 @@ pub struct BatchRunner {
     server: Server,
     facts: BatchServer,
     names: Names,
-    tokenizer: Box<dyn Tokenizer>,
+    tokenizer: Arc<dyn Tokenizer>,
     random: RandomState,
     clock: MonotonicClock,
     clock_started: u64,
@@ -65,6 +67,7 @@ impl BatchRunner {
         let server = Server::reach(plan, context, clock)?;
         let meeting = context.unless_stopped(meet(plan, context, &server, clock));
         let (facts, names, tokenizer) = runtime.block_on(meeting)?;
+        let tokenizer = tokenizer.into();
         let random = RandomState::seeded(plan.workload.seed.into());
         let context = context.clone();
         Ok(Self { runtime, context, server, facts, names, tokenizer, random, clock, clock_started })
@@ -85,17 +88,23 @@ impl BatchRunner {
             gathering.await
         };
         let files = self.runtime.block_on(self.context.unless_stopped(before))?;
-        let load = self.context.live.drawing(|| {
-            draw::load_from(
-                &files.plan,
-                &self.context,
-                Some(&self.server),
-                self.tokenizer.as_ref(),
-                self.clock_started,
-                &mut self.random,
-            )
-        })?;
+        let load = self.draw(files.plan)?;
         self.runtime.block_on(self.send(case, load))
+    }
+
+    /// Draws a batch, and leaves the random state behind it for the next one.
+    fn draw(&mut self, plan: BenchPlan) -> Result<Load, ExecuteError> {
+        let is_simulated = self.server.is_simulated();
+        let (tokenizer, run) = (Arc::clone(&self.tokenizer), self.clock_started);
+        let mut random = self.random.clone();
+        let work = move |context: &RunContext| {
+            let tokenizer = tokenizer.as_ref();
+            let load = draw::load_from(&plan, context, is_simulated, tokenizer, run, &mut random)?;
+            Ok((load, random))
+        };
+        let (load, random) = self.runtime.block_on(drawing(&self.context, work))?;
+        self.random = random;
+        Ok(load)
     }
 
     async fn send(&self, case: &BatchCase, load: Load) -> Result<BatchRun, ExecuteError> {

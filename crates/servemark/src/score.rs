@@ -7,8 +7,8 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, Planning, PlateauSpec,
-    RunVerdict, ServerCounts, Standing, Verdict,
+    Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, Planning,
+    PlateauSpec, RunVerdict, ServerCounts, Standing, Verdict,
 };
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
@@ -94,12 +94,8 @@ impl<'a> Scores<'a> {
     /// Writes what the run shows as one JSON document: estimates with their intervals, verdicts on the
     /// run and on the client, objectives, and every number of our own table.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let metrics = self.metrics(Layout::Native);
-        let (slo, verdicts) = (self.judgements(), RunVerdict::of(self.log, metrics));
-        let until = self.known_enough();
-        let mlperf = self.mlperf();
-        let document =
-            ScoreJson { slo: &slo, until: &until, verdicts: &verdicts, mlperf: mlperf.as_ref() };
+        let (slo, until, mlperf) = (self.judgements(), self.known_enough(), self.mlperf());
+        let document = ScoreJson { slo: &slo, until: &until, mlperf: mlperf.as_ref() };
         self.write(Layout::Native, &document, out)
     }
 
@@ -129,12 +125,41 @@ impl<'a> Scores<'a> {
         self.audit.get_or_init(|| Audit::of(self.log))
     }
 
+    /// Whether a table of this layout is among those that are printed.
+    pub fn has_table(&self, layout: Layout) -> bool {
+        self.scoring.layouts.contains(&layout)
+    }
+
     /// The verdict that the log has of itself, if its audit is another than this one: whoever wrote
     /// it audited by other rules, or the log was changed.
     pub fn other_verdict(&self) -> Option<&str> {
         let kept = self.log.footer()?.audit.as_ref()?;
         let is_other = serde_json::to_value(self.audit()).ok().as_ref() != Some(kept);
         is_other.then(|| kept["verdict"].as_str().unwrap_or("nothing"))
+    }
+
+    /// Verdicts on the run, by our own definitions whatever the tables are.
+    pub fn verdicts(&self) -> &[RunVerdict] {
+        &self.metrics(Layout::Native).verdicts
+    }
+
+    /// The verdicts that were not to be there and are, with their reasons.
+    pub fn unwanted(&self) -> Vec<(FailOn, String)> {
+        let named = self.scoring.unwanted.iter();
+        named.filter_map(|kind| Some((*kind, self.reason(*kind)?))).collect()
+    }
+
+    /// Why the run has a verdict, if it has.
+    fn reason(&self, kind: FailOn) -> Option<String> {
+        match kind {
+            FailOn::Run(kind) => {
+                let found = self.verdicts().iter().find(|verdict| verdict.kind == kind);
+                found.map(|verdict| verdict.reason.clone())
+            }
+            FailOn::Client(verdict) => {
+                (self.audit().verdict == verdict).then(|| self.audit().to_string())
+            }
+        }
     }
 
     /// The verdict that was not to be reached, if this run's is that or a worse one.
@@ -185,10 +210,8 @@ impl<'a> Scores<'a> {
     /// What the gates on a run that is over make of the exit code.
     pub fn gates(&self) -> ExitCode {
         let is_invalid = self.mlperf().is_some_and(|result| !result.is_valid);
-        if self.broken_gate().is_some() || is_invalid {
-            return ExitCode::GateFailed;
-        }
-        self.gate_code()
+        let is_broken = self.broken_gate().is_some() || !self.unwanted().is_empty();
+        if is_broken || is_invalid { ExitCode::GateFailed } else { self.gate_code() }
     }
 
     /// What the exit code says of the run.

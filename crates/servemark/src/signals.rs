@@ -18,11 +18,12 @@ use crate::{ExecuteError, News, RunContext};
 /// second one gives them up, the third one ends the program at once. After SIGTERM and SIGHUP requests
 /// in flight have [`RunContext::grace`] to finish; after Ctrl-C they have as long as they take.
 ///
-/// Where nothing is measured and no result is being written, there is nothing to report, and the
-/// second signal ends the program.
+/// Samples that are being drawn are left behind at the first signal, and the results of the runs before
+/// that one are written. Where nothing is drawn or measured and no result is being written, there is
+/// nothing to report, and the second signal ends the program.
 ///
-/// Signals are received on a thread of its own, so they also work while samples are drawn; and from
-/// the moment at which this returns, without a gap between one signal and the next.
+/// Signals are received on a thread of its own, from the moment at which this returns, without a gap
+/// between one signal and the next.
 pub fn stop_on_signals(context: RunContext) -> Result<(), ExecuteError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -87,7 +88,7 @@ impl Listener {
     fn heed(&mut self, cause: StopCause, grace: Option<Duration>) {
         self.received += 1;
         let RunContext { live, stop, .. } = &self.context;
-        let is_worth_waiting = matches!(live.activity(), Activity::Measuring | Activity::Reporting);
+        let is_worth_waiting = live.activity() != Activity::Preparing;
         if self.received > 2 || (self.received == 2 && !is_worth_waiting) {
             quit();
         }
@@ -95,16 +96,11 @@ impl Listener {
         self.context.tell(&News::Stopping { level, cause, grace, in_flight: live.in_flight() });
     }
 
-    /// The grace is over: what is in flight is abandoned. Samples that are still being drawn cannot be
-    /// interrupted, and nothing of their run is measured yet, so the program ends.
+    /// The grace is over: what is in flight is abandoned.
     fn give_up(&self) {
         let RunContext { live, stop, .. } = &self.context;
-        let activity = live.activity();
-        if activity == Activity::Drawing {
-            quit();
-        }
         let level = stop.escalate();
-        if activity == Activity::Measuring {
+        if live.activity() == Activity::Measuring {
             let (cause, in_flight) = (StopCause::Terminate, live.in_flight());
             self.context.tell(&News::Stopping { level, cause, grace: None, in_flight });
         }

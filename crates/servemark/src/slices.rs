@@ -5,6 +5,7 @@ use servemark_datasets::{TextSlice, TextSlicesSpec};
 use servemark_hub::{DatasetSource, Hub};
 use servemark_tokenizer::TokenizerSpec;
 
+use crate::drawing::drawing;
 use crate::execute::on_this_thread;
 use crate::{ExecuteError, RunContext, files};
 
@@ -18,7 +19,10 @@ pub fn cut_text(
 ) -> Result<Vec<TextSlice>, ExecuteError> {
     let gathering = gather(spec, tokenizer, context);
     let (spec, tokenizer) = on_this_thread(context.unless_stopped(gathering))?;
-    context.live.drawing(|| Ok(spec.cut(count, &tokenizer.load()?, context.audience.as_ref())?))
+    let cut = move |context: &RunContext| {
+        Ok(spec.cut(count, &tokenizer.load()?, context.audience.as_ref())?)
+    };
+    on_this_thread(drawing(context, cut))
 }
 
 /// Both as files of this machine.

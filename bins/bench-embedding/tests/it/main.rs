@@ -170,7 +170,9 @@ fn a_search_finds_the_largest_load_that_holds() {
         ["--slo", "e2el:p50<60s", "--slo-search", "max-concurrency", "--slo-bounds", "1,4"];
     let more = ["--slo-start", "2", "--slo-requests", "40", "--slo-duration", "0.01"];
     let kept = ["--sweep-folder", "search", "--sweep-file", "search.json"];
-    let output = run(&folder, &[&SMALL[..7], &search, &more, &kept].concat());
+    // Slow enough that a client that shares its core still keeps up.
+    let slow = ["--simulate", "ttft=25ms", "--num-prompts", "12", "--random-input-len", "16"];
+    let output = run(&folder, &[&slow[..], &search, &more, &kept].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let found: Value =
         serde_json::from_slice(&fs::read(folder.path().join("search.json")).unwrap()).unwrap();

@@ -259,3 +259,24 @@ fn a_folder_with_run_logs_and_without_its_manifest_is_not_measured_over() {
     }
     assert!(logs() == before);
 }
+
+/// The same command line with another file makes the table of the run logs that are there.
+#[test]
+fn the_table_of_a_sweep_that_cannot_be_written_is_made_of_its_run_logs() {
+    let folder = Folder::new();
+    let swept = |file: &str, more: &[&str]| {
+        let sweep = ["--sweep", "max-concurrency=1,2", "--sweep-file", file];
+        folder.run(&simulated(&[&sweep[..], more].concat()))
+    };
+    std::os::unix::fs::symlink("/dev/full", folder.path("full.csv")).unwrap();
+    let output = swept("full.csv", &[]);
+    let news = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(text(&output.stdout).contains("| 2 |"), "{news}");
+    let begin = news.find("--sweep-folder ").expect("a cure") + "--sweep-folder ".len();
+    let kept = news[begin..].split(' ').next().unwrap();
+    let output = swept("whole.csv", &["--sweep-folder", kept]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(folder.read("whole.csv").lines().count(), 3);
+    assert!(!text(&output.stdout).contains("Successful requests:"), "it measured again");
+}

@@ -168,8 +168,8 @@ fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
     assert_eq!(ended(child).status.code(), Some(143));
 }
 
-/// Two points of a sweep: one request, then two hundred for twenty seconds.
-const SWEEP: [&str; 16] = [
+/// A sweep, but for what it goes over.
+const SWEEP: [&str; 14] = [
     "--simulate",
     "ttft=50ms,itl=20ms",
     "--random-input-len",
@@ -180,17 +180,18 @@ const SWEEP: [&str; 16] = [
     "1.0",
     "--request-rate",
     "10",
-    "--sweep",
-    "num-prompts=1,200",
     "--sweep-folder",
     "points",
     "--sweep-file",
     "sweep.csv",
 ];
 
+/// Two points: one request, then two hundred for twenty seconds.
+const TWO_POINTS: [&str; 2] = ["--sweep", "num-prompts=1,200"];
+
 /// Starts the sweep and waits until its first point is done.
-fn after_one_point(folder: &Folder, flags: &[&str]) -> Child {
-    let mut child = folder.spawn(&[&SWEEP[..], flags].concat());
+fn after_one_point(folder: &Folder, flags: &[&[&str]]) -> Child {
+    let mut child = folder.spawn(&[&SWEEP[..], &flags.concat()].concat());
     while !folder.path("sweep.csv").exists() {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
         yield_now();
@@ -209,7 +210,7 @@ fn check_one_point(folder: &Folder) {
 #[test]
 fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
     let folder = Folder::new();
-    let child = after_one_point(&folder, &[]);
+    let child = after_one_point(&folder, &[&TWO_POINTS]);
     signal(&child, "-KILL");
     ended(child);
     check_one_point(&folder);
@@ -219,14 +220,46 @@ fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
 #[test]
 fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
     let folder = Folder::new();
-    // Samples of the second point that are still being drawn are not interrupted.
-    let child = after_one_point(&folder, &["--grace", "5"]);
+    let child = after_one_point(&folder, &[&TWO_POINTS, &["--grace", "5"]]);
     signal(&child, "-TERM");
+    check_stopped_sweep(&folder, child, 143);
+}
+
+/// Checks what a sweep leaves behind that was stopped after its first point.
+fn check_stopped_sweep(folder: &Folder, child: Child, code: i32) {
     let output = ended(child);
-    assert_eq!(output.status.code(), Some(143), "{}", text(&output.stderr));
-    check_one_point(&folder);
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    check_one_point(folder);
     let table = text(&output.stdout);
     assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}");
+}
+
+/// Waits until samples are being drawn.
+#[cfg(target_os = "linux")]
+fn while_drawing(mut child: Child) -> Child {
+    let threads = format!("/proc/{}/task", child.id());
+    let is_drawing = |thread: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        name.trim_end() == "drawing"
+    };
+    while !std::fs::read_dir(&threads).into_iter().flatten().flatten().any(is_drawing) {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
+        yield_now();
+    }
+    child
+}
+
+/// A million prompts take longer to draw than anybody waits for a table.
+#[cfg(target_os = "linux")]
+#[test]
+fn samples_that_are_being_drawn_do_not_hold_up_the_table_of_a_stopped_sweep() {
+    let long = &["--sweep", "num-prompts=1,1000000", "--grace", "0"][..];
+    for (signals, code) in [(&["-TERM"][..], 143), (&["-INT", "-INT"], 130)] {
+        let folder = Folder::new();
+        let child = while_drawing(after_one_point(&folder, &[long]));
+        signals.iter().for_each(|name| signal(&child, name));
+        check_stopped_sweep(&folder, child, code);
+    }
 }
 
 #[test]

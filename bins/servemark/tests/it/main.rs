@@ -93,6 +93,48 @@ fn a_score_fails_on_the_verdict_that_the_run_failed_on() {
 }
 
 #[test]
+fn a_run_and_its_score_fail_on_the_verdicts_that_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let fruitless = "--simulate-fault status:500/1 --warmup-requests 0 --tolerate-failures 1 \
+                     --fail-on saturated,suspect";
+    let fruitless: Vec<&str> = fruitless.split_whitespace().collect();
+    let run = servemark(&folder, &[&RUN[..], &fruitless].concat());
+    assert_eq!(run.status.code(), Some(3), "{}", text(&run.stderr));
+    let score = servemark(&folder, &["score", "run.jsonl"]);
+    assert_eq!(score.status.code(), Some(3), "{}", text(&score.stderr));
+    let news = text(&score.stderr);
+    assert!(news.contains("error: --fail-on suspect: suspect: load"), "{news}");
+    let spared = servemark(&folder, &["score", "run.jsonl", "--fail-on", "short-outputs"]);
+    assert_eq!(spared.status.code(), Some(0), "{}", text(&spared.stderr));
+    let unknown = servemark(&folder, &["score", "run.jsonl", "--fail-on", "slow"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown.stderr));
+    assert!(text(&unknown.stderr).contains("there are saturated, warming-up, short-outputs"));
+}
+
+#[test]
+fn a_verdict_on_the_run_is_told_and_failed_on_whatever_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    let path = folder.path().join("run.jsonl");
+    let log = fs::read_to_string(&path).unwrap();
+    // More tokens were asked for than came. A program that changes a line leaves its checksum out.
+    let asked = |line: &str| match line.rsplit_once(",\"crc32\":") {
+        Some((line, _)) if line.starts_with("{\"request\"") => {
+            line.replace("\"output_tokens\":", "\"output_tokens\":9") + "}\n"
+        }
+        _ => line.to_owned() + "\n",
+    };
+    fs::write(&path, log.lines().map(asked).collect::<String>()).unwrap();
+    let args = ["score", "run.jsonl", "--as", "sglang", "--fail-on", "short-outputs"];
+    let score = servemark(&folder, &args);
+    let news = text(&score.stderr);
+    assert_eq!(score.status.code(), Some(3), "{news}");
+    assert!(news.contains("Run verdict: short-outputs: "), "{news}");
+    assert!(news.contains("error: --fail-on short-outputs: "), "{news}");
+    assert!(!text(&score.stdout).contains("short-outputs"), "the peer's table is the peer's");
+}
+
+#[test]
 fn a_score_says_when_the_run_log_has_another_audit() {
     let folder = tempfile::tempdir().unwrap();
     servemark(&folder, &RUN);

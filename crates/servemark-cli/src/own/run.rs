@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 use servemark_core::IfTaken;
-use servemark_metrics::{ConcurrencyRatio, Verdict};
+use servemark_metrics::{ConcurrencyRatio, FailOn, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
 use crate::environment::LocalTime;
@@ -53,6 +53,10 @@ pub(crate) struct JudgingArgs {
     /// client-limited
     #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
     pub(crate) fail_on_verdict: Option<Verdict>,
+    /// Exit with 3 if the run or its client has one of these verdicts: saturated, warming-up,
+    /// short-outputs, unknown-tokens, suspect, client-limited
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub(crate) fail_on: Vec<FailOn>,
     /// Tell the longest part of the run apart in which this share of its peak concurrency was in
     /// flight, above 0 and at most 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
@@ -81,6 +85,7 @@ impl JudgingArgs {
             chosen => chosen.to_vec(),
         };
         scoring.fail_on = self.fail_on_verdict;
+        scoring.unwanted.clone_from(&self.fail_on);
         let ratio = self.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
         scoring.steady_state =
             ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;

@@ -2,10 +2,12 @@
 
 #![cfg_attr(not(feature = "engine"), expect(dead_code, reason = "engines are not built"))]
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+#[cfg(feature = "engine")]
+use servemark_engine::WorkerSpec;
+#[cfg(feature = "engine")]
 use servemark_plan::OutputSpec;
 
 use crate::error::CliError;
@@ -39,14 +41,21 @@ impl WorkerArgs {
         time.ok_or_else(|| CliError::setting("--engine-patience", why()))
     }
 
-    /// Where all that it prints is kept.
-    pub(crate) fn log(&self, output: &OutputSpec) -> Option<PathBuf> {
-        self.engine_log.as_ref().map(Into::into).or_else(|| usual_engine_log(output))
+    /// Puts where all that it prints is kept into a worker.
+    #[cfg(feature = "engine")]
+    pub(crate) fn keep_log(&self, output: &OutputSpec, worker: &mut WorkerSpec) {
+        match &self.engine_log {
+            Some(path) => worker.log = Some(path.into()),
+            None => keep_usual_log(output, worker),
+        }
     }
 }
 
-/// Where all that an engine prints is kept if nobody says: beside the run log.
-pub(crate) fn usual_engine_log(output: &OutputSpec) -> Option<PathBuf> {
-    let path = output.run_log.as_ref()?.to_string_lossy().into_owned();
-    Some(format!("{}.engine.log", path.trim_end_matches(".runlog.jsonl")).into())
+/// Keeps all that an engine prints beside the run log, under a name that no other run has.
+#[cfg(feature = "engine")]
+pub(crate) fn keep_usual_log(output: &OutputSpec, worker: &mut WorkerSpec) {
+    let path = output.run_log.as_ref().map(|path| path.to_string_lossy().into_owned());
+    worker.log =
+        path.map(|path| format!("{}.engine.log", path.trim_end_matches(".runlog.jsonl")).into());
+    worker.numbers_log = true;
 }

@@ -182,7 +182,7 @@ impl OfflineArgs {
                 worker.args = json_object("--engine-args", self.target.engine_args.as_deref())?;
                 worker.argv = self.target.argv(engine, &given.reading.leftovers)?;
                 worker.call = self.call();
-                worker.log = self.target.worker.log(&plan.output);
+                self.target.worker.keep_log(&plan.output, &mut worker);
                 EngineSpec::Worker(Box::new(worker))
             }
         };

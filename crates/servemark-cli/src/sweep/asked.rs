@@ -27,6 +27,8 @@ pub(super) struct Asked {
     pub(super) files: Vec<(PathBuf, GridFormat)>,
     pub(super) last: Option<&'static str>,
     pub(super) slo: SloArgs,
+    /// The whole command line without the flags that say where runs and their table are kept.
+    pub(super) identifying: Vec<OsString>,
     pub(super) until: UntilArgs,
     pub(super) profile: Option<RunProfile>,
 }
@@ -47,20 +49,27 @@ impl Asked {
         is_ours: impl Fn(&str) -> bool,
     ) -> Result<(Vec<OsString>, Self), CliError> {
         let (mut rest, mut asked) = (Vec::new(), Self::default());
+        let all = args.clone();
         let mut args = args.into_iter().peekable();
-        while let Some(arg) = args.next() {
+        loop {
+            let begin = all.len() - args.len();
+            let Some(arg) = args.next() else { break };
+            let mut is_identifying = true;
             if let Some((named, arguments)) = profile::named(&arg, args.peek()) {
                 asked.profile = Some(named);
                 args.next_if(|_| arguments == 2);
-                continue;
+            } else if let Some((flag, attached)) =
+                arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag))
+            {
+                let values =
+                    Values { flag, attached: attached.map(str::to_owned), args: &mut args };
+                asked.take(values)?;
+                is_identifying = ![FILE, FOLDER].contains(&flag);
+            } else {
+                rest.push(arg);
             }
-            match arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag)) {
-                Some((flag, attached)) => {
-                    let values =
-                        Values { flag, attached: attached.map(str::to_owned), args: &mut args };
-                    asked.take(values)?;
-                }
-                None => rest.push(arg),
+            if is_identifying {
+                asked.identifying.extend_from_slice(&all[begin..all.len() - args.len()]);
             }
         }
         Ok((rest, asked))
@@ -82,12 +91,12 @@ impl Asked {
                 let seconds = python::finite_positive_float(&values.one()?).map_err(refuse)?;
                 self.cool_down = Duration::try_from_secs_f64(seconds).ok();
             }
-            "--sweep-file" => {
+            FILE => {
                 for path in values.all()? {
                     self.files.push(grid_file(&path).map_err(refuse)?);
                 }
             }
-            "--sweep-folder" => self.folder = Some(values.one()?.into()),
+            FOLDER => self.folder = Some(values.one()?.into()),
             REPEATS => {
                 let text = values.one()?;
                 let repeats = text.parse().ok();
@@ -141,5 +150,7 @@ fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 
 pub(super) const SWEEP: &str = "--sweep";
 pub(super) const REPEATS: &str = "--sweep-repeats";
+const FILE: &str = "--sweep-file";
+const FOLDER: &str = "--sweep-folder";
 const FLAGS: [&str; 6] =
-    [SWEEP, "--sweep-cool-down", "--sweep-file", "--sweep-folder", REPEATS, "--sweep-same-prompts"];
+    [SWEEP, "--sweep-cool-down", FILE, FOLDER, REPEATS, "--sweep-same-prompts"];

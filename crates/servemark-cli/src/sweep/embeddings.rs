@@ -16,8 +16,8 @@ pub fn embedding_bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let identity = identity(program, &args);
     let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
+    let identity = identity(program, &asked.identifying);
     if asked.profile.is_some() {
         let when = "on embeddings and rankings, of which MLPerf has no Server scenario";
         return Err(refuse(CliError::NoEffect { flag: "--profile mlperf", when }));
@@ -47,7 +47,8 @@ pub fn embedding_bench(
 pub(crate) const SEARCH_NOTES: &str = "\
 Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
 response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
-3 unless a confidence bound says that it does (--slo-confidence 95%). With --slo-search request-rate or \
+0 if confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if \
+the run cannot tell or is not judged. With --slo-search request-rate or \
 max-concurrency (or any number of the plan) the largest load that keeps them is found by doubling and \
 bisection: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
 --slo-duration SECONDS of a round at least, --slo-rounds N of a load at most. Run logs of a search are \

@@ -364,11 +364,12 @@ fn token_ids() {
 fn where_results_go() {
     let line = "--output-file out.jsonl --output-details --tag night --layout native --run-log \
                 run.jsonl --tolerate-failures 0.01 --fail-on-verdict client-limited \
-                --max-concurrency 0";
+                --fail-on saturated,suspect --max-concurrency 0";
     insta::assert_snapshot!(differences(line), @r#"
     .scoring.layouts = ["native"]
     .scoring.tolerated_failures = 0.01
     .scoring.fail_on = "client-limited"
+    .scoring.unwanted = ["saturated","suspect"]
     .output.run_log = "run.jsonl"
     .output.result_file = "out.jsonl"
     .output.details = true

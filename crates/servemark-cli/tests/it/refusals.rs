@@ -69,6 +69,11 @@ fn numbers_that_cannot_be() {
     let why =
         "argument --fail-on-verdict: expected corrected, suspect or client-limited, got 'clean'";
     refuses("--fail-on-verdict clean", why);
+    refuses(
+        "--fail-on saturated,slow",
+        "argument --fail-on: there is no verdict \"slow\"; there are saturated, warming-up, \
+         short-outputs, unknown-tokens, suspect, client-limited",
+    );
     refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
 }
 

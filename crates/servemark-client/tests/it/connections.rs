@@ -115,7 +115,10 @@ async fn a_reset_before_the_answer_is_no_connection() {
         peer.stream.set_zero_linger().unwrap();
     })
     .await;
-    assert_eq!(error(&ask(&transport(&server.spec())).await).0, ErrorKind::Connect);
+    let record = ask(&transport(&server.spec())).await;
+    let message = format!("http://{} reset the connection before the answer", server.address());
+    assert_eq!(error(&record).0, ErrorKind::Connect);
+    assert!(error(&record).1.starts_with(&message), "{record:?}");
 }
 
 #[tokio::test]
@@ -180,7 +183,9 @@ async fn nobody_listens() {
     let record = ask(&transport).await;
     let (kind, message) = error(&record);
     assert_eq!(kind, ErrorKind::Connect);
-    let expected = format!("cannot connect to http://{free}; is the server running?: ");
+    let expected = format!(
+        "cannot connect to http://{free}, which refused the connection; is the server running?: "
+    );
     assert!(message.starts_with(&expected), "{message}");
     assert_eq!((record.connection, record.sent), (None, None));
     assert!(transport.preconnect(1).await.unwrap_err().is_connect());

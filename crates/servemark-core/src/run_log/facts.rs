@@ -319,15 +319,25 @@ pub struct Retokenized {
     pub turn: u32,
     /// Tokens of the whole text, special tokens left out.
     pub tokens: u32,
-    /// Tokens of each piece, where somebody asked for them.
+    /// Tokens of each piece, tokenized alone, where the wire does not count them.
     #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
     pub pieces: PieceCounts,
+    /// Tokens of the whole text that end within each piece, by their offsets; absent where `pieces`
+    /// add up to `tokens`.
+    #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
+    pub placed: PieceCounts,
 }
 
 impl Retokenized {
     /// Counts of one request.
     pub fn new((index, turn): RequestKey, tokens: u32, pieces: Vec<u32>) -> Self {
-        Self { index, turn, tokens, pieces: pieces.into() }
+        Self { index, turn, tokens, pieces: pieces.into(), placed: PieceCounts::default() }
+    }
+
+    /// The same counts with the tokens of the whole text that end within each piece.
+    #[must_use]
+    pub fn with_placed(self, placed: Vec<u32>) -> Self {
+        Self { placed: placed.into(), ..self }
     }
 
     /// Which request of the run it is.

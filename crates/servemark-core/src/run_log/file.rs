@@ -93,7 +93,8 @@ fn lock(file: &File, path: &Path) -> Result<(), RunLogError> {
     }
 }
 
-fn first_free(path: &Path) -> io::Result<(PathBuf, File)> {
+/// Creates a file under the first free name: `run.runlog.jsonl`, then `run_2.runlog.jsonl`.
+pub fn first_free(path: &Path) -> io::Result<(PathBuf, File)> {
     let mut number = 1;
     loop {
         let path = numbered(path, number);
@@ -123,4 +124,4 @@ pub(super) fn is_in_place(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 const OPEN_FILES: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];
-const ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
+const ENDS: [&str; 3] = [".runlog.jsonl", ".jsonl", ".engine.log"];

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use crate::LastWords;
+use servemark_core::{first_free, is_stream};
+
+use crate::{LastWords, WorkerSpec};
 
 /// What an engine prints.
 #[derive(Debug)]
@@ -19,13 +20,23 @@ pub(super) struct Log {
     over: Mutex<Receiver<()>>,
 }
 
+/// Creates the file in which all that an engine prints is kept, if one is wanted.
+pub(super) fn created(spec: &WorkerSpec) -> io::Result<Option<File>> {
+    let Some(path) = &spec.log else { return Ok(None) };
+    let file = if spec.numbers_log && !is_stream(path) {
+        first_free(path)?.1
+    } else {
+        File::create(path)?
+    };
+    Ok(Some(file))
+}
+
 impl Log {
-    /// Keeps what comes from `source`.
+    /// Keeps what comes from `source`, all of it in a file if there is one.
     pub(super) fn keep(
         source: impl Read + Send + 'static,
-        path: Option<&Path>,
+        mut file: Option<File>,
     ) -> io::Result<Self> {
-        let mut file = path.map(File::create).transpose()?;
         let (last, (alive, over)) = (Arc::new(Mutex::new(VecDeque::new())), channel());
         let kept = Arc::clone(&last);
         let work = move || {
@@ -85,9 +96,29 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("engine.log");
         let printed = (0..30).map(|line| format!("0%\r{line}%\n")).collect::<Vec<_>>().join("\n");
-        let log = Log::keep(io::Cursor::new(printed.clone()), Some(&path)).unwrap();
+        let file = Some(File::create(&path).unwrap());
+        let log = Log::keep(io::Cursor::new(printed.clone()), file).unwrap();
         let expected: Vec<_> = (10..30).map(|line| format!("{line}%")).collect();
         assert_eq!(log.last_words().lines(), expected);
         assert_eq!(std::fs::read_to_string(path).unwrap(), printed);
+    }
+
+    #[test]
+    fn engines_of_the_same_second_keep_a_log_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = WorkerSpec::new(crate::WorkerEngine::Vllm, "python3");
+        spec.log = Some(folder.path().join("run.engine.log"));
+        spec.numbers_log = true;
+        let keep = |text: &'static str| {
+            let file = created(&spec).unwrap();
+            Log::keep(text.as_bytes(), file).unwrap().last_words();
+        };
+        keep("first\n");
+        keep("second\n");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(
+            (read("run.engine.log"), read("run_2.engine.log")),
+            ("first\n".to_owned(), "second\n".to_owned())
+        );
     }
 }

@@ -15,7 +15,7 @@ use rustix::process::{
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-use super::log::Log;
+use super::log::{self, Log};
 use super::protocol::{Listener, Order};
 use crate::{Death, EngineError, LastWords, WorkerSpec};
 
@@ -60,7 +60,7 @@ impl Process {
         };
         let state = Arc::new(State {
             supervisor: Mutex::new(Some(Pid::from_child(&child))),
-            log: Log::keep(stderr, spec.log.as_deref())?,
+            log: Log::keep(stderr, log::created(spec)?)?,
             death: Mutex::default(),
         });
         let orders = write_to(stdin)?;

@@ -52,7 +52,7 @@ impl Resending {
 
     /// What a person should know of it, one sentence each.
     pub fn notes(&self) -> Vec<String> {
-        let resent = (self.total() > 0).then(|| self.resent_in_words());
+        let resent = self.resent_in_words();
         let lost = (self.lost > 0).then(|| {
             format!(
                 "{} requests were lost because the server did not process them (a reused connection \
@@ -68,7 +68,11 @@ impl Resending {
         [resent, lost, ended].into_iter().flatten().collect()
     }
 
-    fn resent_in_words(&self) -> String {
+    /// How many requests were sent once more and why, if any were.
+    pub fn resent_in_words(&self) -> Option<String> {
+        if self.total() == 0 {
+            return None;
+        }
         let reasons =
             self.resent.iter().map(|(reason, count)| format!("{count} {}", reason.words()));
         let reasons = reasons.collect::<Vec<_>>().join(", ");
@@ -76,10 +80,10 @@ impl Resending {
             0 => String::new(),
             failed => format!("; {failed} of them failed again"),
         };
-        format!(
+        Some(format!(
             "{} requests were sent once more on a new connection: {reasons}{again}",
             self.total()
-        )
+        ))
     }
 }
 

@@ -151,6 +151,8 @@ pub enum UndecidedReason {
     Failures {
         /// Share of the requests that failed.
         share: f64,
+        /// The percentile that is asked for.
+        percentile: f64,
     },
     /// A backlog grew.
     Grows {
@@ -180,7 +182,11 @@ impl UndecidedReason {
         let failed = sample.values().iter().filter(|value| value.is_infinite()).count();
         let failed = failed as f64 / sample.values().len() as f64;
         match (bounds, share) {
-            (_, Some(share)) if failed > 1.0 - share => Some(Self::Failures { share: failed }),
+            (_, Some(share)) if failed > 1.0 - share => {
+                // A hundredth of a percent is finer than any percentile that is asked for.
+                let percentile = (share * 1e4).round() / 1e2;
+                Some(Self::Failures { share: failed, percentile })
+            }
             (Bounds::TooShort { reason, times }, _) => Some(Self::TooShort { reason, times }),
             (Bounds::Known { .. }, _) => None,
         }
@@ -195,12 +201,9 @@ impl fmt::Display for UndecidedReason {
             Self::LessLoad { planned, offered } => {
                 write!(f, "not held: {offered:.1} requests/s were sent of {planned:.1} planned")
             }
-            Self::Failures { share } => {
-                write!(
-                    f,
-                    "{:.1} % of the requests failed, so this percentile does not exist",
-                    share * 100.0
-                )
+            Self::Failures { share, percentile } => {
+                let failed = share * 100.0;
+                write!(f, "{failed:.1} % of the requests failed, so no p{percentile} exists")
             }
             Self::NoValues => f.write_str("no request showed a value"),
             Self::TooShort { reason, times } => {

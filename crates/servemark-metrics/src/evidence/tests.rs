@@ -115,7 +115,9 @@ fn a_percentile_takes_as_many_requests_as_can_show_it() {
     stands("e2el:p99<2s", &[1.0; 298], Standing::Undecided);
     stands("e2el:p99<2s", &[1.0; 299], Standing::Holds);
     stands("e2el:p99<1s", &[1.0; 299], Standing::Fails);
-    stands("e2el:p99<=1s", &[1.0; 299], Standing::Holds);
+    // At the very value that all share, a busy phase that was missed would decide.
+    stands("e2el:p99<=1s", &[1.0; 299], Standing::Undecided);
+    stands("e2el:p99<=1s", &[1.0; 5000], Standing::Holds);
     stands("e2el:p99<2s", &[], Standing::Undecided);
 }
 
@@ -126,6 +128,9 @@ fn a_request_that_failed_is_later_than_any_limit() {
     stands("e2el:p99<2s", &values, Standing::Fails);
     stands("e2el:max<2s", &values, Standing::Fails);
     stands("e2el:median<2s", &values, Standing::Holds);
+    let judgement = Judgement::of("e2el:p99<2s".parse().unwrap(), &column(&values), 0.05);
+    let said = judgement.to_string();
+    assert!(said.ends_with("; 3.3 % of the requests failed, so no p99 exists"), "{said}");
 }
 
 #[test]

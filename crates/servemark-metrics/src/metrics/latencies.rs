@@ -27,8 +27,10 @@ impl Latencies {
         let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
         let tpot: Vec<f64> =
             begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
+        let with_gaps = sampled(policy, scores).filter(|score| score.itl_sample().next().is_some());
+        let with_gaps = with_gaps.count();
         let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
-        let itl = zero_if_empty(Summary::of_values(itl, policy), policy);
+        let itl = zero_if_empty(Summary::of_values(itl, with_gaps, policy), policy);
         Self {
             ttft: estimated(or_zero(&ttft, policy), &with_first, policy, |score| score.ttft_s),
             tpot: estimated(or_zero(&tpot, policy), &with_first, policy, |score| {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::by_rank;
+use crate::statistics::{by_rank, whole};
 
 /// How a streamed answer is read.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -56,7 +56,9 @@ pub enum ItlRule {
     /// One per token. A later piece of k tokens gives k equal parts of its gap; the first piece's
     /// surplus tokens came with the first token and give zeros. So N tokens have N-1 entries, and
     /// their sum is the time from the first token to the last. A piece's tokens are counted by the
-    /// wire, else by re-tokenization, else taken as one.
+    /// wire. Without such counts a piece is one token where the number of pieces is the server's
+    /// count of tokens; else the tokens of the whole text count by where they lie in it; and where
+    /// no tokenizer counted, a piece is one token.
     PerToken,
     /// A later piece of k tokens, counted by re-tokenization, gives k equal parts of its gap; a
     /// piece without tokens gives none and its gap is lost.
@@ -97,7 +99,8 @@ pub enum MissingTtft {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TpotRule {
-    /// From the first token to the last, over the tokens after the first.
+    /// From the first piece to the last, over the tokens after the first piece. Tokens that came
+    /// with the first token took no time that the client saw.
     FirstToLastToken,
     /// From the first token to the end of the stream, over the tokens after the first.
     LatencyAfterFirst,
@@ -134,8 +137,11 @@ pub enum Counted {
 pub enum DurationRule {
     /// From when the load began to when the last request was done. The first may be due later.
     BeganToEnd,
-    /// From when the first request was due to when the last was done.
+    /// From when the first request was due to when the client noticed that the last was done.
     FirstDueToEnd,
+    /// From when the first request was due to the last end of any: an answer ends with the arrival
+    /// of its last byte, a failure when it is noticed.
+    FirstDueToLastByte,
     /// From when the first request was sent to when the last was done.
     FirstSentToEnd,
     /// From when the first of those that ended well was sent to the last end of one of them.
@@ -208,9 +214,22 @@ impl PercentileRule {
 pub enum SampleSize {
     /// One.
     Any,
-    /// As many as make one of them lie beyond it: 10 for p90, 100 for p99, 1000 for p99.9. Below
-    /// that the number would be an interpolation towards the maximum.
+    /// As many requests as make one of them lie beyond it: 10 for p90, 100 for p99, 1000 for p99.9.
+    /// Below that the number would be an interpolation towards the maximum. The gaps of one request
+    /// count as one.
     Resolving,
+}
+
+impl SampleSize {
+    /// Fewest requests for a percentile.
+    pub(crate) fn needs(self, percent: f64) -> usize {
+        match self {
+            Self::Any => 1,
+            Self::Resolving if percent >= 100.0 => 1,
+            // The slack keeps 99.9, which no binary fraction is, from asking for 1001.
+            Self::Resolving => whole((100.0 / (100.0 - percent) - 1e-6).ceil()),
+        }
+    }
 }
 
 /// What an empty sample shows.

@@ -10,6 +10,7 @@ mod golden;
 mod peer;
 mod plateau;
 mod policies;
+mod run_verdicts;
 mod steady_state;
 mod vllm;
 mod vllm_golden;

@@ -305,7 +305,59 @@ fn a_killed_run_is_scored_and_marked() {
     (footer.ended, footer.interrupted) = (at(1100), true);
     let log = log("/generate", records, Some(footer));
     let stopped = Metrics::score(&log, &MetricPolicy::native());
-    assert_eq!((stopped.completeness, stopped.duration_s), (Completeness::Interrupted, 1.0));
+    assert_eq!((stopped.completeness, stopped.duration_s), (Completeness::Interrupted, 0.5));
+}
+
+#[test]
+fn the_duration_ends_with_the_last_byte_and_not_when_the_client_noticed() {
+    let records = vec![answer(0, 100, &[(600, "a", None)]), answer(1, 100, &[(400, "a", None)])];
+    let mut footer = Footer::default();
+    footer.ended = at(935);
+    let log = log("/generate", records, Some(footer));
+    let seconds = |policy| Metrics::score(&log, &policy).duration_s;
+    assert_eq!((seconds(MetricPolicy::native()), seconds(MetricPolicy::sglang())), (0.5, 0.835));
+}
+
+#[test]
+fn tokens_that_came_with_the_first_took_no_time_of_their_own() {
+    let tpot_ms = |pieces: &[(u64, &str, Option<u32>)], policy| {
+        let log = log("/generate", vec![answer(0, 0, pieces)], None);
+        Metrics::score(&log, &policy).latencies.tpot.mean_ms
+    };
+    let pieces = [(40, "abcd", Some(4)), (80, "efgh", Some(4)), (120, "ijkl", Some(4))];
+    assert_eq!(tpot_ms(&pieces, MetricPolicy::native()), Some(10.0));
+    let sglangs = tpot_ms(&pieces, MetricPolicy::sglang()).unwrap();
+    assert!((sglangs - 80.0 / 11.0).abs() < 1e-9, "{sglangs}");
+    // All tokens came at once: there is no time between them to tell.
+    assert_eq!(tpot_ms(&pieces[..1], MetricPolicy::native()), None);
+}
+
+/// Pieces of one token each to the server, which its tokenizer, asked for each alone, counts as two.
+fn marked(usage: Option<u32>, placed: Vec<u32>) -> Vec<f64> {
+    let mut recorder = request(0, 0);
+    (0..8).for_each(|piece| self::piece(&mut recorder, 10 * (piece + 1), Delta::content("x")));
+    recorder.at(at(80)).usage(Usage::new(None, usage));
+    let mut footer = Footer::default();
+    footer.retokenized = vec![Retokenized::new((0, 0), 8, vec![2; 8]).with_placed(placed)];
+    let log = log("/v1/completions", vec![done(recorder)], Some(footer));
+    let score = only_score(&log, &MetricPolicy::native());
+    score.itl_s.iter().map(|gap| (gap * 1000.0).round()).collect()
+}
+
+#[test]
+fn a_piece_is_one_token_where_there_are_as_many_as_the_server_counts() {
+    assert_eq!(marked(Some(8), vec![]), [10.0; 7]);
+    assert_eq!(marked(Some(8), vec![3, 5, 0, 0, 0, 0, 0, 0]), [10.0; 7]);
+}
+
+#[test]
+fn tokens_of_pieces_are_those_of_the_whole_text() {
+    // By their offsets where those are known.
+    let placed = vec![1, 0, 2, 1, 1, 1, 1, 1];
+    assert_eq!(marked(Some(9), placed.clone()), [10.0; 7]);
+    assert_eq!(marked(None, placed), [10.0; 7]);
+    // Else the counts of the pieces, as many in all as the text has.
+    assert_eq!(marked(None, vec![]), [10.0; 7]);
 }
 
 /// Requests in the order of the plan, and the same in some order of ending.

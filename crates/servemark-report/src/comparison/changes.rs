@@ -3,7 +3,7 @@
 use std::io;
 
 use servemark_core::printable;
-use servemark_metrics::{Basis, Change, Comparison, Part, Worth};
+use servemark_metrics::{Basis, Change, Comparison, Part, Quantity, Statistic, Worth};
 
 use super::{Side, number};
 
@@ -101,10 +101,29 @@ fn write_notes(
         return out.write_all(VALUES_ALONE.as_bytes());
     }
     out.write_all(LEGEND.as_bytes())?;
+    if let Some((figure, percent)) = detectable(comparison) {
+        writeln!(
+            out,
+            "A change of {percent:.1} % of the {figure} would be seen in eight of ten such comparisons."
+        )?;
+    }
     if has(Basis::PairedRequests) || has(Basis::PairedRuns) {
         out.write_all(PAIRED.as_bytes())?;
     }
     out.write_all(if has_spread { RUNS } else { WITHIN }.as_bytes())
+}
+
+/// The first mean latency with an interval, and the change of it that such runs show.
+fn detectable(comparison: &Comparison) -> Option<(String, f64)> {
+    let is_mean = |change: &&Change| {
+        matches!(change.figure.quantity, Quantity::Latency(_, Statistic::Mean))
+            && change.figure.of == Part::Run
+    };
+    let told = comparison.changes.iter().filter(is_mean).find_map(|change| {
+        let percent = change.detectable_percent.filter(|percent| percent.is_finite())?;
+        Some((change.figure.to_string(), percent))
+    });
+    told.map(|(figure, percent)| (figure.replace("Mean ", "mean ").replace(" (ms)", ""), percent))
 }
 
 const WIDTH: usize = 100;

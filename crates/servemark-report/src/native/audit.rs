@@ -36,7 +36,7 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
     waits(table, audit);
 }
 
-fn paragraph(table: &mut Table, label: &str, text: &str) {
+pub(super) fn paragraph(table: &mut Table, label: &str, text: &str) {
     let mut label = label;
     for line in wrapped(text, TEXT_WIDTH) {
         table.row(std::mem::take(&mut label), line);

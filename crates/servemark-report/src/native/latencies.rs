@@ -6,11 +6,12 @@ use servemark_core::Header;
 use servemark_metrics::{Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
-use crate::table::Table;
+use crate::table::{Table, wrapped};
 
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
-    let of_tokens = [("TTFT", &service.ttft), ("TPOT", &service.tpot), ("ITL", &service.itl)];
+    let of_tokens =
+        [("TTFT", &service.ttft), (TPOT_LABEL, &service.tpot), (ITL_LABEL, &service.itl)];
     // Answers that came whole have no first token and none between others.
     let generates = header.facts.generates();
     let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
@@ -28,8 +29,12 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     grid(table, "The client's part (ms)", &own);
 }
 
-/// A grid of latencies, one row each. What a sample is too small for is left out, and a note below
-/// says what it takes.
+/// Labels of the latencies that have several values in a request, with what one value is of.
+pub(super) const TPOT_LABEL: &str = "TPOT per request";
+pub(super) const ITL_LABEL: &str = "ITL per gap";
+
+/// A grid of latencies, one row each. A percentile that the run does not bound is left out, and a
+/// note below says how many requests it needs.
 pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     let percentiles = rows.first().map_or(&[][..], |(_, summary)| &summary.percentiles);
     let percents: Vec<f64> = percentiles.iter().map(Percentile::percent).collect();
@@ -40,6 +45,7 @@ pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
         table.cells(label, cells(summary, &percents));
     }
     too_few(table, rows);
+    unbounded(table, rows);
     too_short(table, rows);
     effective(table, rows);
     approximate(table, rows);
@@ -90,18 +96,66 @@ fn approximate(table: &mut Table, rows: &[(&str, &Summary)]) {
 fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
     let half = summary.estimates.as_ref().and_then(|estimates| estimates.mean.half_width());
     let mut cells = vec![summary.samples.to_string(), number(summary.mean_ms), number(half)];
-    cells.extend(percents.iter().map(|&percent| number(summary.percentile_ms(percent))));
+    cells.extend(percents.iter().map(|&percent| number(summary.bounded_percentile_ms(percent))));
     cells.push(number(summary.max_ms));
     cells
 }
 
-/// Says of each percentile that is left out somewhere how many samples it takes.
+/// Says which percentiles are left out because the run does not bound those of the process, and how
+/// many requests they need; latencies with the same needs share a note.
+fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    for (label, summary) in rows {
+        let Some(needs) = requests_needed(summary) else { continue };
+        match notes.iter_mut().find(|(known, _)| *known == needs) {
+            Some((_, labels)) => labels.push(label),
+            None => notes.push((needs, vec![label])),
+        }
+    }
+    for (needs, labels) in notes {
+        let note = format!("- of {}: no bound yet; {needs}", labels.join(", "));
+        for line in wrapped(&note, NOTE_WIDTH) {
+            table.note(format!("  {line}"));
+        }
+    }
+}
+
+/// `p99 needs about 370 requests, p99.9 about 3700`, of the percentiles that the run does not bound;
+/// nothing where it bounds all of them.
+pub(crate) fn requests_needed(summary: &Summary) -> Option<String> {
+    let unknown = summary
+        .percentiles
+        .iter()
+        .filter_map(|percentile| Some((percentile.percent(), needed(summary, percentile)?)));
+    let told = unknown.enumerate().map(|(place, (percent, needed))| match place {
+        0 => format!("p{percent} needs about {needed:.0} requests"),
+        _ => format!("p{percent} about {needed:.0}"),
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Number of requests that bound a percentile, where the estimate of it has no bounds.
+fn needed(summary: &Summary, percentile: &Percentile) -> Option<f64> {
+    let estimates = summary.estimates.as_ref()?;
+    let percent = percentile.percent();
+    let times = estimates.percentile(percent)?.times_longer.unwrap_or(1.0);
+    let needed = (estimates.requests as f64 * times).max(percentile.fewest_requests() as f64);
+    summary.bounded_percentile_ms(percent).is_none().then(|| two_digits(needed))
+}
+
+/// A number of requests, rounded up to two digits.
+fn two_digits(needed: f64) -> f64 {
+    let unit = 10_f64.powf((needed.max(1.0).log10().floor() - 1.0).max(0.0));
+    (needed / unit).ceil() * unit
+}
+
+/// Says of each percentile without an estimate that is left out how many samples it takes.
 fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
-    let needs = rows.iter().flat_map(|(_, summary)| {
+    let without = rows.iter().filter(|(_, summary)| summary.estimates.is_none());
+    let needs = without.flat_map(|(_, summary)| {
         summary.percentiles.iter().filter_map(|percentile| match *percentile {
-            Percentile::TooFew { percent, missing_samples } => {
-                Some((summary.samples + missing_samples, percent))
-            }
+            Percentile::TooFew { percent, .. } => Some((percentile.fewest_requests(), percent)),
             Percentile::Known { .. } => None,
         })
     });
@@ -114,3 +168,6 @@ fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
         table.note(format!("  -: too few samples; {}", needs.join(", ")));
     }
 }
+
+/// What a table of 100 columns leaves for the words of a note.
+const NOTE_WIDTH: usize = 96;

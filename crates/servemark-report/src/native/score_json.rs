@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use servemark_metrics::{
     Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, Planning,
-    RunVerdict, Standing,
+    RunVerdict, Settled, Standing,
 };
 
 use crate::{Report, ReportFormat};
@@ -19,8 +19,6 @@ pub struct ScoreJson<'a> {
     pub mlperf: Option<&'a MlperfResult>,
     /// What the run shows of the figures that were to end it.
     pub until: &'a [KnownEnough],
-    /// Verdicts on the run.
-    pub verdicts: &'a [RunVerdict],
 }
 
 impl ReportFormat for ScoreJson<'_> {
@@ -39,7 +37,8 @@ impl ReportFormat for ScoreJson<'_> {
                 requests_per_s: metrics.rate_estimates.map(|rates| rates.requests_per_s),
                 output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
             },
-            verdicts: self.verdicts,
+            verdicts: &metrics.verdicts,
+            settled: metrics.settled.as_ref(),
             planning: Planning::of(metrics),
             until: self.until,
             mlperf: self.mlperf,
@@ -57,6 +56,7 @@ struct Document<'a> {
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
+    settled: Option<&'a Settled>,
     planning: Vec<Planning>,
     until: &'a [KnownEnough],
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -12,6 +12,7 @@ use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
 use super::server_work::server_work;
 use super::sessions::sessions;
+use super::settled::{settled, verdicts};
 use super::style::{NativeStyle, one_line, unit};
 use super::truth::truth;
 use crate::table::Table;
@@ -29,6 +30,7 @@ impl ReportFormat for NativeTable {
         let mut table = Table::default();
         table.title("Servemark report");
         incomplete(&mut table, metrics);
+        verdicts(&mut table, metrics, report.audit);
         run(&mut table, report);
         if let Some(engine) = engine {
             self::engine(&mut table, engine, report.log.footer());
@@ -43,6 +45,9 @@ impl ReportFormat for NativeTable {
             self::sessions(&mut table, sessions);
         }
         load(&mut table, metrics, engine);
+        if let Some(settled) = &metrics.settled {
+            self::settled(&mut table, metrics, settled);
+        }
         audit(&mut table, report.audit);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);

@@ -1,6 +1,7 @@
 //! evalscope's database of requests, read back.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::Connection;
 use servemark_metrics::{Audit, Metrics};
@@ -18,7 +19,10 @@ fn opened(name: &str) -> Connection {
     let body = |record: &servemark_core::RequestRecord| {
         Some(format!("{{\"n\":{}}}", record.index).into_bytes())
     };
-    let path = format!("{}/{name}.db", env!("CARGO_TARGET_TMPDIR"));
+    // Tests that run at the same time have a file each.
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let path = format!("{}/{name}-{number}.db", env!("CARGO_TARGET_TMPDIR"));
     let _ = std::fs::remove_file(&path);
     save_evalscope_database(&report, &body, Path::new(&path)).unwrap();
     Connection::open(path).unwrap()

@@ -165,6 +165,7 @@ fn section(table: &str, title: &str) -> String {
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+#[expect(clippy::too_many_lines, reason = "a whole table")]
 #[test]
 fn our_table_of_a_finished_run() {
     insta::assert_snapshot!(native(&finished()), @r#"
@@ -178,7 +179,7 @@ fn our_table_of_a_finished_run() {
       tokenizer         Qwen/Qwen2.5-7B-Instruct
       data set          random, 12 requests, seed 42
       load              10 requests/s, at most 8 in flight
-      duration          1.14 s
+      duration          1.10 s
       client host       linux-x86_64, 2 cores
       definitions       native
 
@@ -192,10 +193,10 @@ fn our_table_of_a_finished_run() {
       client audit      clean
 
     Throughput
-      requests          8.80 /s
-      input tokens      352.1 /s
-      output tokens     35.21 /s
-      all tokens        387.3 /s
+      requests          9.07 /s
+      input tokens      362.6 /s
+      output tokens     36.26 /s
+      all tokens        398.9 /s
       fullest second    40 output tokens
 
     Tokens
@@ -209,18 +210,22 @@ fn our_table_of_a_finished_run() {
 
     Service times, from sent (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      TTFT                   10    20.13        -    20.13    20.16        -        -        -    20.16
-      TPOT                   10     5.00        -     5.00     5.00        -        -        -     5.00
-      ITL                    30     5.00        -     5.00     5.00     5.00        -        -     5.00
-      E2E                    10    36.00        -    36.00    36.00        -        -        -    36.00
-      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
-      no +/- of TTFT, TPOT, ITL, E2E: too few requests; about 2.0 times longer
+      TTFT                   10    20.13        -        -        -        -        -        -    20.16
+      TPOT per request       10     5.00        -        -        -        -        -        -     5.00
+      ITL per gap            30     5.00        -        -        -        -        -        -     5.00
+      E2E                    10    36.00        -        -        -        -        -        -    36.00
+      - of TTFT, TPOT per request, E2E: no bound yet; p50 needs about 20 requests, p90 about 36, p95
+      about 72, p99 about 370, p99.9 about 3700
+      - of ITL per gap: no bound yet; p50 needs about 20 requests, p90 about 20, p95 about 24, p99
+      about 130, p99.9 about 1300
+      no +/- of TTFT, TPOT per request, ITL per gap, E2E: too few requests; about 2.0 times longer
 
     Response times, from due (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      TTFT                   10    20.21        -    20.21    20.24        -        -        -    20.24
-      E2E                    10    36.08        -    36.08    36.08        -        -        -    36.08
-      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+      TTFT                   10    20.21        -        -        -        -        -        -    20.24
+      E2E                    10    36.08        -        -        -        -        -        -    36.08
+      - of TTFT, E2E: no bound yet; p50 needs about 20 requests, p90 about 36, p95 about 72, p99 about
+      370, p99.9 about 3700
       no +/- of TTFT, E2E: too few requests; about 2.0 times longer
 
     The client's part (ms)
@@ -234,9 +239,10 @@ fn our_table_of_a_finished_run() {
       asked for         10.00 /s
       scheduled         10.00 /s
       sent              10.00 /s
-      in flight, mean   0.322
+      in flight, mean   0.332
       in flight, peak   1
       connections       2 opened, 10 reused
+      settled part      none: too few requests, or latencies stay alike for too long to tell
 
     Client audit
       verdict           clean
@@ -261,7 +267,7 @@ fn our_table_of_a_finished_run() {
       sent after due         12    0.080    0.080    0.080    0.080
 
     Goodput
-      good requests     2.64 /s
+      good requests     2.72 /s
       all objectives    25.00 % of all requests
       ttft <= 20.12 ms  25.00 % of all requests
       e2el <= 40 ms     83.33 % of all requests
@@ -350,8 +356,8 @@ fn our_table_of_a_run_in_which_nothing_worked_shows_no_latency() {
     Service times, from sent (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
       TTFT                    0        -        -        -        -        -        -        -        -
-      TPOT                    0        -        -        -        -        -        -        -        -
-      ITL                     0        -        -        -        -        -        -        -        -
+      TPOT per request        0        -        -        -        -        -        -        -        -
+      ITL per gap             0        -        -        -        -        -        -        -        -
       E2E                     0        -        -        -        -        -        -        -        -
       -: too few samples; p50 takes 2, p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
     "#);
@@ -591,6 +597,7 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
       sent              10.00 /s
       in flight, mean   0.380
       in flight, peak   1
+      settled part      none: too few requests, or latencies stay alike for too long to tell
     ");
     insta::assert_snapshot!(section(&table, "Client audit"), @r"
     Client audit

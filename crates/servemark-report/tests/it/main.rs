@@ -27,6 +27,7 @@ mod requests;
 mod server_figures;
 mod sweeps;
 mod timelines;
+mod verdicts;
 mod vllm;
 mod vllm_extras;
 #[path = "../../../servemark-metrics/tests/it/vllm_golden.rs"]

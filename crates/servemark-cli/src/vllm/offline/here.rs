@@ -26,7 +26,7 @@ pub(super) fn put(
     worker.argv.clone_from(&calls.argv);
     worker.args.clone_from(&calls.args);
     worker.call.clone_from(&calls.call);
-    worker.log = args.log(&plan.output);
+    args.keep_log(&plan.output, &mut worker);
     let mut spec = EngineRunSpec::new(EngineSpec::Worker(Box::new(worker)));
     spec.submission = if calls.streams { Submission::OneByOne } else { Submission::AtOnce };
     spec.sampling.temperature = 1.0;

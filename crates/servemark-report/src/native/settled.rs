@@ -1,0 +1,66 @@
+//! Verdicts on the run, and the run with and without its warm-up.
+
+use servemark_metrics::{Audit, Metrics, Settled, SettledPart, SettledStatus};
+
+use super::audit::paragraph;
+use super::latencies::{ITL_LABEL, TPOT_LABEL};
+use super::style::{absent, number};
+use crate::table::Table;
+
+/// All verdicts at the head of the table; a run of which nothing is to be told has none.
+pub(super) fn verdicts(table: &mut Table, metrics: &Metrics, audit: &Audit) {
+    if metrics.verdicts.is_empty() {
+        return;
+    }
+    table.section("Verdicts");
+    table.row("client audit", audit.verdict);
+    for verdict in &metrics.verdicts {
+        paragraph(table, verdict.kind.name(), &verdict.reason);
+    }
+}
+
+/// Which part of the run is settled, and the whole run beside that part where they differ.
+pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &Settled) {
+    let reason = settled.reason.as_deref().unwrap_or_default();
+    match (settled.status, &settled.part) {
+        (SettledStatus::Whole, _) => table.row("settled part", "the whole run"),
+        (SettledStatus::Part, Some(part)) => {
+            let span = format!("from {:.1} s to {:.1} s", part.from_s, part.to_s);
+            paragraph(table, "settled part", &format!("{span}; {reason}"));
+            side_by_side(table, metrics, part);
+        }
+        _ => paragraph(table, "settled part", &format!("none: {reason}")),
+    }
+}
+
+fn side_by_side(table: &mut Table, metrics: &Metrics, part: &SettledPart) {
+    let (all, settled) = (&metrics.latencies, &part.latencies);
+    let latencies = [
+        ("TTFT", &all.ttft, &settled.ttft),
+        (TPOT_LABEL, &all.tpot, &settled.tpot),
+        (ITL_LABEL, &all.itl, &settled.itl),
+        ("E2E", &all.e2el, &settled.e2el),
+    ];
+    let rates = [
+        ("requests/s", metrics.throughput.requests_per_s, Some(part.requests_per_s)),
+        ("output tokens/s", metrics.throughput.output_tokens_per_s, part.output_tokens_per_s),
+        ("in flight", metrics.concurrency.mean, Some(part.in_flight)),
+    ];
+    table.grid("Whole run and settled part (means in ms)", ["whole", "settled", "differs"]);
+    let means = latencies.map(|(label, all, settled)| (label, all.mean_ms, settled.mean_ms));
+    let known = means.into_iter().chain(rates).filter(|(_, all, _)| all.is_some());
+    for (label, all, settled) in known {
+        table.cells(label, vec![number(all), number(settled), difference(all, settled)]);
+    }
+    let requests = metrics.requests.completed + metrics.requests.failed;
+    table.cells("requests", vec![requests.to_string(), part.requests.to_string()]);
+}
+
+/// `-12.3 %`, by which the settled part differs from the whole run.
+fn difference(all: Option<f64>, settled: Option<f64>) -> String {
+    let Some((all, settled)) = all.zip(settled).filter(|(all, _)| *all != 0.0) else {
+        return absent();
+    };
+    let percent = (settled / all - 1.0) * 100.0;
+    if percent.abs() < 0.05 { "0.0 %".to_owned() } else { format!("{percent:+.1} %") }
+}
