@@ -1,6 +1,6 @@
 //! A run that ends when its figures are known.
 
-use servemark_core::{EarlyStop, RequestRecord};
+use servemark_core::{EarlyStop, RequestRecord, RunFacts};
 use servemark_metrics::PrecisionWatch;
 use servemark_plan::BenchPlan;
 use servemark_runner::{Stop, StopHandle, StopSignal};
@@ -23,7 +23,7 @@ impl Watcher {
     pub(crate) fn of(
         plan: &BenchPlan,
         load: &Load,
-        facts: &servemark_core::RunFacts,
+        facts: &RunFacts,
         stop: &RunStop,
     ) -> Option<Self> {
         let (until, stop) = (plan.scoring.until.as_ref()?, stop.own.as_ref()?);
@@ -72,13 +72,7 @@ impl RunStop {
             return Self { signal: users, own: None, relay: None };
         }
         let own = StopHandle::new();
-        let raised = own.clone();
-        let relay = tokio::spawn(async move {
-            for level in [Stop::Drain, Stop::Now] {
-                users.reached(level).await;
-                raised.raise(level);
-            }
-        });
+        let relay = relay(users, own.clone());
         Self { signal: own.signal(), own: Some(own), relay: Some(relay) }
     }
 
@@ -88,10 +82,81 @@ impl RunStop {
     }
 }
 
+/// Passes the user's stop on to a run's own.
+fn relay(users: StopSignal, own: StopHandle) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        for level in [Stop::Drain, Stop::Now] {
+            users.reached(level).await;
+            own.raise(level);
+        }
+    })
+}
+
 impl Drop for RunStop {
     fn drop(&mut self) {
         if let Some(relay) = &self.relay {
             relay.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use servemark_core::{Delta, Finish, Header, Phase, Recorder, Sample, Sink, Stamp};
+    use servemark_metrics::Precision;
+    use servemark_plan::OutputSpec;
+    use servemark_rng::NumpyRandom;
+
+    use super::*;
+    use crate::journal::{Journal, Room};
+
+    /// A request whose first token comes after about 100 ms.
+    fn record(index: usize, random: &mut NumpyRandom) -> RequestRecord {
+        let stamp = |us: u64| Stamp::from_nanos(us * 1000);
+        let (at, noise) = (10_000 * index as u64, random.normal(0.0, 10.0));
+        let ttft = format!("{:.0}", 100_000.0 + 1000.0 * noise).parse::<u64>().unwrap();
+        let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), stamp(at));
+        recorder.sent(stamp(at));
+        recorder.at(stamp(at + ttft)).delta(Delta::content("a"));
+        recorder.finish(Ok(Finish::default()), stamp(at + ttft))
+    }
+
+    fn early_stop(target: &str) -> (Option<EarlyStop>, Stop) {
+        let mut facts = RunFacts::default();
+        facts.requests = 1000;
+        let stop = StopHandle::new();
+        let targets = Precision::list(target).unwrap();
+        let watch = PrecisionWatch::new(&targets, 0.95, &facts, 0);
+        let watcher = Watcher { watch, stop: stop.clone(), early_stop: None };
+        let header = Header::new(0, facts, serde_json::Value::Null);
+        let room = Room::with_texts(0);
+        let output = OutputSpec::default();
+        let journal = Journal::open(&output, header, Arc::default(), room, Some(watcher)).unwrap();
+        let (observer, mut random) = (journal.observer(), NumpyRandom::seeded(2));
+        (0..1000).for_each(|index| observer.finished(record(index, &mut random)));
+        drop(observer);
+        (journal.close().early_stop, stop.level())
+    }
+
+    #[test]
+    fn a_run_is_drained_when_its_figure_is_known_and_not_before() {
+        let (stop, level) = early_stop("ttft:mean+-5%");
+        assert!(stop.is_some_and(|stop| stop.requests >= 50), "{stop:?}");
+        assert_eq!(level, Stop::Drain);
+        assert_eq!(early_stop("ttft:mean+-0.01%"), (None, Stop::No));
+    }
+
+    #[tokio::test]
+    async fn the_users_stop_is_passed_on_to_a_run_with_a_stop_of_its_own() {
+        let context = RunContext::new(Arc::new(servemark_core::NoProgress));
+        let (own, users) = (StopHandle::new(), context.stop.signal());
+        let relay = relay(users, own.clone());
+        let stop = RunStop { signal: own.signal(), own: Some(own), relay: Some(relay) };
+        context.stop.escalate();
+        stop.signal().reached(Stop::Drain).await;
+        context.stop.escalate();
+        stop.signal().reached(Stop::Now).await;
     }
 }

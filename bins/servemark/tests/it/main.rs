@@ -174,7 +174,9 @@ fn a_run_says_how_many_requests_its_figures_take() {
     let run = servemark(&folder, &[&RUN[..], &["--num-prompt", "40"]].concat());
     let news = text(&run.stderr);
     let line = news.lines().find(|line| line.starts_with("for +-2 % of the mean TTFT: "));
-    assert!(line.is_some_and(|line| line.contains(" by 40)")), "{news}");
+    // Beside busy neighbours the run may be too short to tell.
+    let ends = [" by 40)", "(this run of 40 is too short: "];
+    assert!(line.is_some_and(|line| ends.iter().any(|end| line.contains(end))), "{news}");
     let score = servemark(&folder, &["score", "run.jsonl"]);
     assert!(text(&score.stderr).contains(line.unwrap()), "{}", text(&score.stderr));
     let json = servemark(&folder, &["score", "run.jsonl", "--json"]);

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 use crate::{RUN, servemark, text};
 
-const MANY: [&str; 4] = ["--num-prompt", "3000", "--request-rate", "400"];
+/// Far more requests than it takes, also beside busy neighbours, whose phases make latencies alike.
+const MANY: [&str; 4] = ["--num-prompt", "20000", "--request-rate", "400"];
 
 /// The requests of the run log, and its footer.
 fn lines(folder: &TempDir) -> (Vec<Value>, Value) {
@@ -22,23 +23,23 @@ fn lines(folder: &TempDir) -> (Vec<Value>, Value) {
 #[test]
 fn a_run_ends_when_its_figure_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    let until = ["--until", "ttft:mean+-500ms,requests_per_s+-90%"];
+    let until = ["--until", "ttft:p50+-5000ms"];
     let run = servemark(&folder, &[&RUN[..], &MANY, &until].concat());
     let news = text(&run.stderr);
     assert_eq!(run.status.code(), Some(0), "{news}");
     assert!(news.contains("Every figure of --until is known after "), "{news}");
-    assert!(news.contains("ttft:mean+-500ms is known: "), "{news}");
+    assert!(news.contains("ttft:p50+-5000ms is known: "), "{news}");
     let (measured, footer) = lines(&folder);
     let judged = footer["early_stop"]["requests"].as_u64().unwrap();
     assert!(judged >= 50 && measured.len() as u64 >= judged, "{footer}");
-    assert!(measured.len() < 3000 && footer["interrupted"] == false, "{footer}");
+    assert!(measured.len() < 20_000 && footer["interrupted"] == false, "{footer}");
     // What was on its way was waited for.
     assert!(measured.iter().all(|line| !line["request"]["outcome"]["Ok"].is_null()));
     let score = servemark(&folder, &["score", "run.jsonl", "--json"]);
     let document: Value = serde_json::from_slice(&score.stdout).unwrap();
     let known = &document["until"][0];
     assert_eq!((known["target"].as_str(), known["is_known"].as_bool()), {
-        (Some("ttft:mean+-500ms"), Some(true))
+        (Some("ttft:p50+-5000ms"), Some(true))
     });
     assert!(known["estimate"]["confidence"].as_f64().unwrap() > 0.99, "{known}");
 }
