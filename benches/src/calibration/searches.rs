@@ -51,10 +51,7 @@ interval: misses | loads | requests |
 
     /// Every server and objective of the study, with first rounds of this number of seconds.
     pub fn all(seconds: u64) -> Vec<Self> {
-        let cell = |(process, objective): (Process, &str)| {
-            let objective = objective.parse().expect("an objective");
-            Self::new(process, objective, seconds)
-        };
+        let cell = |(process, objective): (Process, &str)| Self::new(process, objective, seconds);
         let queue = |varies| Process::queue(varies);
         vec![
             cell((queue(false), "ttft:p99<1s")),
@@ -64,12 +61,17 @@ interval: misses | loads | requests |
         ]
     }
 
-    fn new(process: Process, objective: Objective, seconds: u64) -> Self {
+    fn new(process: Process, objective: &str, seconds: u64) -> Self {
+        let objective = objective.parse().expect("an objective");
+        Self::knowing(capacity(process, objective), process, objective, seconds)
+    }
+
+    fn knowing(capacity: f64, process: Process, objective: Objective, seconds: u64) -> Self {
         Self {
             process,
             objective,
             seconds,
-            capacity: capacity(process, objective),
+            capacity,
             searches: 0,
             enclosed: 0,
             covered: 0,
@@ -232,8 +234,9 @@ mod tests {
 
     #[test]
     fn a_search_encloses_the_capacity_of_a_simulated_queue() {
-        let mut cell =
-            SearchCell::new(Process::queue(false), "ttft:median<200ms".parse().unwrap(), 10);
+        // A run of two million requests has this capacity.
+        let objective = "ttft:median<200ms".parse().unwrap();
+        let mut cell = SearchCell::knowing(14.82, Process::queue(false), objective, 10);
         let answer = cell.search(1);
         cell.add(&answer);
         assert_eq!((cell.searches, cell.enclosed), (1, 1), "{answer}");

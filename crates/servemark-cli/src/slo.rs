@@ -61,7 +61,7 @@ impl SloArgs {
                         Objective::list(list).map_err(|error| refuse(error.to_string()))?;
                     match name {
                         Some(name) => {
-                            self.tiers.push(SloTier { name: name.to_owned(), objectives })
+                            self.tiers.push(SloTier { name: name.to_owned(), objectives });
                         }
                         None => self.objectives.extend(objectives),
                     }

@@ -47,13 +47,13 @@ pub(crate) fn with_logs<'a>(
             .flatten()
             .map(|path| format!("\n  servemark score {} --json", quoted(path)))
             .collect();
-        match commands.is_empty() {
-            true => anyhow!("{error:#}; the runs have no logs to make it of"),
-            false => anyhow!(
-                "{error:#}; the runs are whole, and these print the numbers of each:{}",
-                commands.concat()
-            ),
+        if commands.is_empty() {
+            return anyhow!("{error:#}; the runs have no logs to make it of");
         }
+        anyhow!(
+            "{error:#}; the runs are whole, and these print the numbers of each:{}",
+            commands.concat()
+        )
     })
 }
 
