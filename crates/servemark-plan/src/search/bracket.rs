@@ -52,7 +52,8 @@ impl LoadBracket {
     ///         _ => LoadStanding::Fails,
     ///     })
     /// });
-    /// assert_eq!((found.holds, found.fails), (Some(45.0), Some(57.0)));
+    /// assert_eq!((found.holds, found.undecided), (Some(47.5), Some((50.0, 55.0))));
+    /// assert_eq!(found.fails, Some(57.5));
     /// # Ok::<(), servemark_plan::SearchError>(())
     /// ```
     pub fn find<E>(
