@@ -8,7 +8,9 @@ use servemark::core::{
     Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
     Stamp, Usage,
 };
-use servemark::metrics::{ComparedRun, Comparison, Figure, MetricPolicy, Worth};
+use servemark::metrics::{
+    ComparedRun, Comparison, Figure, Latency, MetricPolicy, Quantity, Statistic, Worth,
+};
 use servemark_rng::NumpyRandom;
 
 use super::Process;
@@ -18,7 +20,7 @@ use super::Process;
 pub struct Comparisons {
     name: String,
     design: Design,
-    comparisons: u32,
+    count: u32,
     /// By figure: intervals of 99 % that leave out the truth, no change.
     missed: [u32; 3],
     /// By figure: comparisons without an interval.
@@ -71,20 +73,19 @@ impl Comparisons {
         let mut told = Self {
             name: process.name.to_owned(),
             design,
-            comparisons,
+            count: comparisons,
             missed: [0; 3],
             refused: [0; 3],
             any: 0,
             seen: 0,
         };
-        let figures = FIGURES.map(|name| name.parse().unwrap_or_else(|error| panic!("{error}")));
         for number in 0..comparisons {
             let mut random = NumpyRandom::seeded(FIRST_SEED + number);
             let mut side = || -> Vec<Vec<f64>> {
                 (0..design.runs).map(|_| design.run(process, &mut random)).collect()
             };
             let (before, after) = (side(), side());
-            told.add(&before, &after, &figures);
+            told.add(&before, &after, &FIGURES);
         }
         told
     }
@@ -158,18 +159,24 @@ impl fmt::Display for Comparisons {
         write!(f, "| {} | {requests} | {runs} | {spread_percent} % |", self.name)?;
         let percent = |count: u32, of: u32| 100.0 * f64::from(count) / f64::from(of.max(1));
         for (missed, refused) in self.missed.into_iter().zip(self.refused) {
-            let [missed, refused] = [missed, refused].map(|count| percent(count, self.comparisons));
+            let [missed, refused] = [missed, refused].map(|count| percent(count, self.count));
             write!(f, " {missed:.1} | {refused:.1} |")?;
         }
-        write!(f, " {:.1} |", percent(self.any, self.comparisons))?;
-        match self.comparisons - self.refused[0] {
+        write!(f, " {:.1} |", percent(self.any, self.count))?;
+        match self.count - self.refused[0] {
             0 => f.write_str(" - |"),
             told => write!(f, " {:.2} |", f64::from(self.seen) / f64::from(told)),
         }
     }
 }
 
-const FIGURES: [&str; 3] = ["ttft:mean", "ttft:median", "ttft:p99"];
+const FIGURES: [Figure; 3] =
+    [ttft(Statistic::Mean), ttft(Statistic::Median), ttft(Statistic::Percentile(99.0))];
+
+const fn ttft(statistic: Statistic) -> Figure {
+    Figure::new(Quantity::Latency(Latency::Ttft, statistic))
+}
+
 /// Comparisons have seeds of their own, so that a table can be made again.
 const FIRST_SEED: u32 = 50_000;
 

@@ -257,7 +257,9 @@ fn samples_that_are_being_drawn_do_not_hold_up_the_table_of_a_stopped_sweep() {
     for (signals, code) in [(&["-TERM"][..], 143), (&["-INT", "-INT"], 130)] {
         let folder = Folder::new();
         let child = while_drawing(after_one_point(&folder, &[long]));
-        signals.iter().for_each(|name| signal(&child, name));
+        for name in signals {
+            signal(&child, name);
+        }
         check_stopped_sweep(&folder, child, code);
     }
 }

@@ -117,7 +117,7 @@ fn a_percentile_takes_as_many_requests_as_can_show_it() {
     stands("e2el:p99<1s", &[1.0; 299], Standing::Fails);
     // At the very value that all share, a busy phase that was missed would decide.
     stands("e2el:p99<=1s", &[1.0; 299], Standing::Undecided);
-    stands("e2el:p99<=1s", &[1.0; 5000], Standing::Holds);
+    stands("e2el:p99<=1s", &vec![1.0; 5000], Standing::Holds);
     stands("e2el:p99<2s", &[], Standing::Undecided);
 }
 

@@ -19,14 +19,15 @@ fn opened(name: &str) -> Connection {
     let body = |record: &servemark_core::RequestRecord| {
         Some(format!("{{\"n\":{}}}", record.index).into_bytes())
     };
-    // Tests that run at the same time have a file each.
-    static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let path = format!("{}/{name}-{number}.db", env!("CARGO_TARGET_TMPDIR"));
     let _ = std::fs::remove_file(&path);
     save_evalscope_database(&report, &body, Path::new(&path)).unwrap();
     Connection::open(path).unwrap()
 }
+
+/// Tests that run at the same time have a file each.
+static FILES: AtomicU32 = AtomicU32::new(0);
 
 fn number(database: &Connection, query: &str) -> f64 {
     database.query_row(query, [], |row| row.get(0)).unwrap()
