@@ -131,10 +131,15 @@ impl ChangeInterval {
     }
 }
 
-/// `[-0.4, +6.8]`
+/// `[-0.4, +6.8]`; an upper end of a thousand percent or more is `any`.
 impl fmt::Display for ChangeInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{:+.1}, {:+.1}]", self.low_percent, self.high_percent)
+        write!(f, "[{:+.1}, ", self.low_percent)?;
+        if self.high_percent < 1000.0 {
+            write!(f, "{:+.1}]", self.high_percent)
+        } else {
+            f.write_str("any]")
+        }
     }
 }
 

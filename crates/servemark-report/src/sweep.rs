@@ -130,7 +130,7 @@ struct Column {
     is_live: bool,
 }
 
-const COLUMNS: [Column; 20] = [
+const COLUMNS: [Column; 24] = [
     live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
     live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
     column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
@@ -142,17 +142,24 @@ const COLUMNS: [Column; 20] = [
         number(row.metrics.throughput.input_tokens_per_s)
     }),
     live("output_tokens_per_s", "output tokens/s", |row| number(output_tokens_per_s(row))),
+    column("output_tokens_per_s_half_width", "+/- 95 %", |row| {
+        let rates = row.metrics.rate_estimates.as_ref().filter(|_| generates(row))?;
+        number(rates.output_tokens_per_s.half_width())
+    }),
     column("mean_concurrency", "in flight", |row| number(row.metrics.concurrency.mean)),
     column("goodput_requests_per_s", "good requests/s", |row| {
         number(row.metrics.goodput.as_ref().and_then(|goodput| goodput.requests_per_s))
     }),
     column("mean_ttft_ms", "TTFT mean (ms)", |row| number(ttft(row).mean_ms)),
+    column("mean_ttft_ms_half_width", "+/- 95 %", |row| half_width(ttft(row))),
     column("median_ttft_ms", "TTFT p50 (ms)", |row| number(ttft(row).median_ms)),
     live("p99_ttft_ms", "TTFT p99 (ms)", |row| number(ttft(row).percentile_ms(99.0))),
     column("mean_tpot_ms", "TPOT mean (ms)", |row| number(tpot(row).mean_ms)),
+    column("mean_tpot_ms_half_width", "+/- 95 %", |row| half_width(tpot(row))),
     column("median_tpot_ms", "TPOT p50 (ms)", |row| number(tpot(row).median_ms)),
     live("p99_tpot_ms", "TPOT p99 (ms)", |row| number(tpot(row).percentile_ms(99.0))),
     column("mean_e2el_ms", "E2E mean (ms)", |row| number(e2el(row).mean_ms)),
+    column("mean_e2el_ms_half_width", "+/- 95 %", |row| half_width(e2el(row))),
     column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
     live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
     live("client_audit", "client audit", |row| Some(row.audit.verdict.to_string())),
@@ -188,6 +195,11 @@ fn output_tokens_per_s(row: &SweepRow<'_>) -> Option<f64> {
 /// Whether there is a first token to wait for.
 fn generates(row: &SweepRow<'_>) -> bool {
     ttft(row).samples > 0
+}
+
+/// Half the interval of a mean, where the run supports one.
+fn half_width(summary: &Summary) -> Option<String> {
+    number(summary.estimates.as_ref()?.mean.half_width())
 }
 
 fn number(value: Option<f64>) -> Option<String> {

@@ -120,7 +120,7 @@ fn detectable(comparison: &Comparison) -> Option<(String, f64)> {
             && change.figure.of == Part::Run
     };
     let told = comparison.changes.iter().filter(is_mean).find_map(|change| {
-        let percent = change.detectable_percent.filter(|percent| percent.is_finite())?;
+        let percent = change.detectable_percent.filter(|percent| *percent < 100.0)?;
         Some((change.figure.to_string(), percent))
     });
     told.map(|(figure, percent)| (figure.replace("Mean ", "mean ").replace(" (ms)", ""), percent))
