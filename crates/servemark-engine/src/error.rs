@@ -37,6 +37,17 @@ pub enum EngineError {
         /// What it says.
         reason: String,
     },
+    /// The Python that was named, or found, cannot import it.
+    #[error(
+        "the engine {name} is not installed: {reason}; install it there, or name a Python that has it \
+         (--python PATH)"
+    )]
+    NotInstalled {
+        /// Which.
+        name: &'static str,
+        /// What was found.
+        reason: String,
+    },
     /// This program was built without it.
     #[error(
         "this program was built without the engine {feature}; `bench-offline` has it, and so has \

@@ -17,6 +17,7 @@ mod detokenize;
 mod engine;
 mod error;
 mod intake;
+mod presence;
 mod request;
 mod scripted;
 mod shared_clock;

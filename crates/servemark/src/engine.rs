@@ -35,6 +35,8 @@ async fn run(
     spec: &EngineRunSpec,
     context: &RunContext,
 ) -> Result<Run, ExecuteError> {
+    let presence = async { Ok(spec.check_presence().await?) };
+    context.unless_stopped(presence).await?;
     let clock = MonotonicClock::start();
     let clock_started = u64::try_from(unix_now().as_nanos()).unwrap_or(u64::MAX);
     let drawn = drawn(plan, context, clock, clock_started).await?;

@@ -126,9 +126,11 @@ impl ExecuteError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             #[cfg(feature = "engine")]
-            Self::Engine(EngineError::Start { .. } | EngineError::NotBuilt { .. }) => {
-                ExitCode::Usage
-            }
+            Self::Engine(
+                EngineError::Start { .. }
+                | EngineError::NotBuilt { .. }
+                | EngineError::NotInstalled { .. },
+            ) => ExitCode::Usage,
             #[cfg(feature = "engine")]
             Self::TooLong { .. } => ExitCode::Usage,
             #[cfg(feature = "engine")]

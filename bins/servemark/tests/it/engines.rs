@@ -116,6 +116,27 @@ fn an_argument_that_no_engine_has_is_its_own_parsers_to_refuse() {
     assert!(said.contains("unrecognized arguments: --such-a-thing 3"), "{said}");
 }
 
+#[test]
+fn an_engine_that_is_not_there_is_refused_before_anything_is_prepared() {
+    let lines = [
+        ("vllm bench throughput --num-prompts 4 --model", "python3 has no module named vllm"),
+        ("bench-offline --engine sglang --num-prompts 4 --model-path", "no module named sglang"),
+        ("bench-offline --num-prompts 4 --tokenizer-path", "built without the engine candle"),
+    ];
+    for (line, why) in lines {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
+        command.current_dir(&folder).env_remove("PYTHONPATH").env("HF_HUB_OFFLINE", "1");
+        // Whoever loaded this tokenizer first would complain of it.
+        let run = command.args(line.split_whitespace()).arg("no/such-tokenizer").output().unwrap();
+        let said = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+        assert!(!said.contains("tokenizer"), "{said}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{said}");
+    }
+}
+
 const THROUGHPUT: &str = "throughput --num-prompts 4 --random-input-len 6 --random-output-len 5";
 
 const LATENCY: &str =

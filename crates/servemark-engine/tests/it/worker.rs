@@ -39,6 +39,40 @@ pub(crate) fn object(value: Value) -> JsonObject {
     object
 }
 
+/// Refusals of an engine before it is loaded.
+fn refusal(worker: &WorkerSpec) -> Option<EngineError> {
+    let spec = spec(worker.clone(), Submission::AtOnce);
+    block_on(async { spec.check_presence().await.err() })
+}
+
+#[test]
+fn an_engine_that_its_python_does_not_have_is_known_before_it_is_loaded() {
+    let engines = [
+        (WorkerEngine::Sglang, "sglang"),
+        (WorkerEngine::SglangRuntime, "sglang"),
+        (WorkerEngine::Transformers, "torch"),
+        (WorkerEngine::Vllm, "vllm"),
+    ];
+    for (engine, module) in engines {
+        let mut worker = worker(engine, &json!({}));
+        assert!(refusal(&worker).is_none(), "{engine:?}");
+        worker.environment.insert("PYTHONPATH".to_owned(), String::new());
+        let said = refusal(&worker).unwrap().to_string();
+        assert!(said.contains(&format!("python3 has no module named {module}; install")), "{said}");
+        assert!(said.contains("--python PATH"), "{said}");
+    }
+}
+
+#[test]
+fn a_program_that_is_no_python_is_known_before_it_is_asked_for_an_engine() {
+    let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+    worker.python = "false".into();
+    let said = refusal(&worker).unwrap().to_string();
+    assert!(said.contains("false ended with exit status: 1"), "{said}");
+    worker.python = "no-such-python".into();
+    assert!(matches!(refusal(&worker), Some(EngineError::Start { .. })));
+}
+
 fn failure(record: &RequestRecord) -> (ErrorKind, &str) {
     let error = record.outcome.as_ref().unwrap_err();
     (error.kind, &error.message)
