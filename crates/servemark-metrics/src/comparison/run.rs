@@ -70,7 +70,9 @@ impl ComparedRun {
     /// A run by its log and a policy's definitions.
     pub fn of_log(log: &RunLog, policy: &MetricPolicy, figures: &[Figure]) -> Self {
         let scores = RequestScore::of_log(log, policy);
-        let metrics = Metrics::of_scores(log, policy, &scores);
+        // Intervals of the run itself are made of its requests below, where they are asked for.
+        let plain = MetricPolicy { confidence: None, ..policy.clone() };
+        let metrics = Metrics::of_scores(log, &plain, &scores);
         let mut run = Self::of_values(figures, |figure| figure.read(&metrics));
         run.requests = Some(Requests::of(policy, &scores));
         run.workload = workload(&scores, log.header().facts.request_rate.is_some());
