@@ -14,12 +14,14 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
+mod dialect;
 pub mod door;
 mod environment;
 mod error;
 pub mod evalscope;
 #[cfg(test)]
 mod mirror;
+mod nearest;
 mod number;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
@@ -38,6 +40,7 @@ pub mod vllm;
 
 pub use ab::AbRuns;
 pub use compare::CompareArgs;
+pub use dialect::Dialect;
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};

@@ -83,6 +83,8 @@ pub enum News<'a> {
     LookingUp {
         /// What.
         what: &'a str,
+        /// Where it is published, such as `the hub` or `GitHub`.
+        place: &'a str,
     },
     /// The samples are drawn.
     Drawn {

@@ -7,6 +7,7 @@ use super::catalog::{self, Kind};
 use super::python::{Dict, Fault, Library, Located, Place, Value, put};
 use super::section::items;
 use super::toml;
+use crate::nearest::did_you_mean;
 
 /// What is to be run, before anything of it is understood.
 #[derive(Debug, Default)]
@@ -154,9 +155,10 @@ fn of_file(
 
 fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {
     let place = Place { file: kind.flag().into(), line: 0 };
-    let known = catalog::names(kind, library)?.join(", ");
+    let names = catalog::names(kind, library)?;
+    let (known, hint) = (names.join(", "), did_you_mean(name, names.iter().map(String::as_str)));
     let why = format!(
-        "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}"
+        "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}{hint}"
     );
     Ok(place.fault(why))
 }

@@ -233,7 +233,7 @@ fn other_modes_are_refused_by_name() {
     refuses(
         "--models vllm_api_stream_chat --datasets gsm8k_gen_0_shot_cot_str_perf",
         &[],
-        "--mode all (the performance mode is -m perf) is not built yet",
+        "--mode all measures no performance; servemark has -m perf alone",
     );
 }
 

@@ -89,7 +89,8 @@ pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     Ok(echo)
 }
 
-/// JSON has no infinity.
+/// A rate, or the word `inf`, which vLLM writes of an infinite request rate. Of an infinite burstiness
+/// it writes Python's `Infinity`, and so does the result's writer.
 fn rate(rate: f64) -> Value {
     if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
 }
