@@ -49,7 +49,7 @@ pub use evalscope::{
 };
 pub use parsed::Parsed;
 pub use rerun::Rerun;
-pub use score::{Objectives, ScoreArgs, ScoringArgs, Tables};
+pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sglang::one_batch;

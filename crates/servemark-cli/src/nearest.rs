@@ -33,11 +33,11 @@ fn similarity(given: &str, name: &str) -> f64 {
     if begins { similarity.max(OF_A_BEGINNING) } else { similarity }
 }
 
-/// The similarity, from 0 to 1, above which a name is suggested: one error in three letters, two in six.
-const LEAST: f64 = 0.65;
+/// The similarity, from 0 to 1, above which a name is suggested: one error in four letters, two in seven.
+const LEAST: f64 = 0.7;
 /// The similarity of a name to its beginning, however much is missing. One wrong letter in a longer
 /// name is nearer.
-const OF_A_BEGINNING: f64 = 0.7;
+const OF_A_BEGINNING: f64 = 0.75;
 /// The number of letters from which on a beginning says which name is meant.
 const SHORTEST_BEGINNING: usize = 4;
 

@@ -39,6 +39,7 @@ use servemark_plan::BenchPlan;
 use self::args::VllmArgs;
 use self::names::PEER;
 pub use self::offline::{Offline, Told};
+pub(crate) use self::output::percentiles;
 pub use self::series::{Purpose, Series};
 pub use self::slices::{TextSlices, text_slices};
 use crate::argparse::{Flexible, Given, texts, with_config};

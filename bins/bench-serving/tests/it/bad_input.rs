@@ -68,12 +68,15 @@ fn lines_that_are_not_json_are_left_out_with_a_warning_as_sglang_leaves_them_out
     let talk = r#"{"conversations": [{"value": "How are you?"}, {"value": "Very well."}]}"#;
     let path = folder.write("talks.jsonl", &format!("{talk}\noops\n{talk}\n"));
     let more = ["--dataset-name", "custom", "--dataset-path", &path, "--tokenizer", TOKENIZER];
-    let output = folder.run(&simulated(&[&more[..], &["--num-prompts", "2"]].concat()));
+    let output = folder.run(&simulated(&[&more[..], &["--num-prompts", "20"]].concat()));
     let err = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{err}");
     let warning = "warning: lines left out: 1; the first is ";
     assert!(err.contains(warning) && err.contains("talks.jsonl:2: "), "{err}");
     assert!(err.contains("--bad-lines fail stops there instead"), "{err}");
+    let fewer = "warning: 20 requests or conversations were asked for, and the data set custom has 2 \
+                 that can be sent";
+    assert!(err.contains(fewer), "{err}");
 }
 
 #[test]

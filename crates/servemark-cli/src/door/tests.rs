@@ -212,6 +212,54 @@ fn tables_of_evalscope_may_name_their_version() {
 }
 
 #[test]
+fn a_score_takes_the_percentiles_of_vllms_table() {
+    let line = "score r --as vllm --percentile-metrics ttft,e2el --metric-percentiles 50,99.9";
+    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let of_run = ScoringSpec::default();
+    let scoring = args.how.scoring(of_run.clone());
+    let vllm = of_run.vllm.with_metrics(["ttft", "e2el"]).with_percentiles(vec![50.0, 99.9]);
+    assert_eq!(scoring.vllm, vllm);
+    assert!(args.how.check(&scoring).is_ok());
+    assert!(read("score r --as vllm --metric-percentiles 101").is_err());
+    let Invocation::Score(args) = read("score r --metric-percentiles 50").unwrap() else {
+        panic!("it is a score")
+    };
+    let refusal = args.how.check(&args.how.scoring(ScoringSpec::default())).unwrap_err();
+    let message = "--metric-percentiles has no effect without vLLM's table (--as vllm)";
+    assert_eq!(refusal.to_string(), message);
+}
+
+#[test]
+fn the_help_of_bench_embedding_tells_its_own_defaults_and_choices() {
+    let help = read("bench-embedding --help").unwrap_err().to_string();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    for told in [
+        "by default sglang-embedding, with --task rerank sglang-rerank",
+        "by default random-ids",
+        "by default embedding",
+    ] {
+        assert!(help.contains(told), "{told} is not in {help}");
+    }
+    for foreign in ["default: sharegpt", "trt,", "--image-count", "--mooncake-prompts", "mmmu,"] {
+        assert!(!help.contains(foreign), "{foreign} is in {help}");
+    }
+    for dataset in [
+        "sharegpt",
+        "custom",
+        "random",
+        "random-ids",
+        "generated-shared-prefix",
+        "longbench_v2",
+        "speed-bench",
+        "azure-trace",
+        "servegen",
+    ] {
+        read(&format!("bench-embedding --dataset-name {dataset} --dataset-path a")).unwrap();
+    }
+}
+
+#[test]
 fn a_score_adds_to_what_the_run_was_scored_by() {
     let line = "score run.jsonl --steady-state-concurrency-ratio 0.5 --plot-throughput \
                 --steady-state-output-file s.jsonl";

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
     AgenticTraceSpec, BadLine, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping,
-    ImageCount, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, MooncakeWorkload, OpenaiSpec,
-    PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source,
-    SpeedBenchCategory, SpeedBenchSpec, TraceFormat, TraceSpec,
+    ImageCount, ImageSpec, LongBenchSpec, MmmuSpec, MooncakePrompts, MooncakeSpec,
+    MooncakeWorkload, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping,
+    ShareGptSpec, Source, SpeedBenchCategory, SpeedBenchSpec, TraceFormat, TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
@@ -232,7 +232,7 @@ fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliE
     };
     let rounds: u32 = at_least("--mooncake-num-rounds", 1, replay.mooncake_num_rounds)?;
     spec.rounds = NonZero::new(rounds).unwrap_or(spec.rounds);
-    spec.prompts = replay.mooncake_prompts;
+    spec.prompts = replay.mooncake_prompts.unwrap_or(MooncakePrompts::Sglang);
     Ok(spec)
 }
 

@@ -257,7 +257,8 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
         ],
     );
     warns(
-        "--dataset-name mooncake --request-rate 2 --dataset-path x --mooncake-workload synthetic",
+        "--dataset-name mooncake --request-rate 2 --dataset-path x --mooncake-workload synthetic \
+         --mooncake-prompts lengths",
         &[
             "--mooncake-workload has no effect with --dataset-path",
             "--request-rate has no effect where a trace says when requests are sent",

@@ -78,6 +78,11 @@ impl fmt::Display for News<'_> {
             Self::EngineLost { why } => write!(f, "{why}"),
             Self::AskingForModel => f.write_str("Asking the server which model it serves."),
             Self::ModelFound { name, .. } => write!(f, "The server serves {}.", printable(name)),
+            Self::Fewer { dataset, asked, drawn } => write!(
+                f,
+                "warning: {asked} requests or conversations were asked for, and the data set {dataset} \
+                 has {drawn} that can be sent"
+            ),
             Self::LookingUp { what, place } => write!(f, "Looking up {what} on {place}."),
             Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
             Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
