@@ -30,6 +30,7 @@ mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
 pub mod sglang;

@@ -34,13 +34,13 @@ pub enum HubError {
     )]
     Offline {
         /// What was asked for.
-        what: String,
+        what: Box<str>,
         /// Where it would be.
         cache: PathBuf,
         /// Who forbids it.
         variable: &'static str,
         /// Where it is published.
-        place: String,
+        place: Box<str>,
         /// What to do.
         cure: &'static str,
     },
@@ -69,7 +69,7 @@ pub enum HubError {
         /// What was asked for.
         what: String,
         /// Where it is published.
-        place: String,
+        place: Box<str>,
         /// 401 or 403.
         status: u16,
         /// How the hub is told who asks.
@@ -93,7 +93,7 @@ pub enum HubError {
         /// What was asked for.
         what: String,
         /// Where it should be published.
-        place: String,
+        place: Box<str>,
         /// What to do.
         cure: &'static str,
     },

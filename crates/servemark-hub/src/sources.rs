@@ -108,7 +108,7 @@ pub(crate) fn host(url: &str) -> String {
     }
 }
 
-/// What errors and news call Hugging Face's hub, or the one that HF_ENDPOINT names.
+/// What errors and news call Hugging Face's hub, or the one that `HF_ENDPOINT` names.
 pub(crate) const HUGGING_FACE: &str = "the hub";
 /// What errors and news call ModelScope.
 pub(crate) const MODEL_SCOPE: &str = "ModelScope";

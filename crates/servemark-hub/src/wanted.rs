@@ -54,8 +54,8 @@ impl Wanted {
     }
 
     pub(crate) fn offline(&self, variable: &'static str) -> HubError {
-        let (cache, place, cure) = (self.cache.clone(), self.place.clone(), self.cure());
-        HubError::Offline { what: self.to_string(), cache, variable, place, cure }
+        let (cache, place, cure) = (self.cache.clone(), self.place.as_str().into(), self.cure());
+        HubError::Offline { what: self.to_string().into(), cache, variable, place, cure }
     }
 
     pub(crate) fn unreachable(&self, from: String, source: ClientError) -> HubError {
@@ -66,7 +66,7 @@ impl Wanted {
 
     /// What a status that is no success means.
     pub(crate) fn refused(&self, status: u16, url: impl fmt::Display) -> HubError {
-        let (what, place, cure) = (self.to_string(), self.place.clone(), self.cure());
+        let (what, place, cure) = (self.to_string(), self.place.as_str().into(), self.cure());
         match status {
             401 | 403 => HubError::Denied { what, place, status, token: self.token, cure },
             404 => HubError::NotFound { what: format!("{what} ({url})"), place, cure },

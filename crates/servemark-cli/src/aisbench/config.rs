@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::args::AisbenchArgs;
+use super::args::{AisbenchArgs, USUAL_FOLDER};
 use super::catalog::{self, Kind};
 use super::python::{Dict, Fault, Library, Located, Place, Value, put};
 use super::section::items;
@@ -35,6 +35,7 @@ impl Config {
         file: Option<&str>,
         library: &Library<'_>,
     ) -> Result<Self, Fault> {
+        check_folder(&args.config_dir, library)?;
         let mut config = match file {
             Some(path) if Path::new(path).extension() == Some("toml".as_ref()) => {
                 Self::of_names(toml::read(path, library)?, path)?
@@ -151,6 +152,16 @@ fn of_file(
         list.extend(items(&more, end)?);
     }
     Ok(Some(Located { value: Value::list(list), place: first.place }))
+}
+
+/// Refuses a folder of configs that was named and is not there or is empty: names would be looked for in
+/// what is built in, and the wrong config run.
+fn check_folder(folder: &str, library: &Library<'_>) -> Result<(), Fault> {
+    if folder == USUAL_FOLDER || !library.environment.names_in(folder).is_empty() {
+        return Ok(());
+    }
+    let place = Place { file: "--config-dir".into(), line: 0 };
+    Err(place.fault(format!("there is no folder {folder} with configs in it")))
 }
 
 fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {

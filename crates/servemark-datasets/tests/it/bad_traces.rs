@@ -109,7 +109,7 @@ fn sglangs_warm_up_is_made_of_the_files_first_row() {
     let warm_up = drawn.warm_up.unwrap();
     let words = ["hi"; 512].join(" ");
     let expected = format!("7{words}8{words}Can you tell me a detailed story in 1000 words?");
-    assert_eq!(warm_up.prompt, Prompt::Text(expected.into()));
+    assert_eq!(warm_up.prompt, Prompt::Text(expected));
     assert_eq!(warm_up.output_tokens, 5);
     assert_eq!(drawn.sessions[0].first.output_tokens, 6);
 }
