@@ -74,6 +74,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sha2", &["servemark-datasets", "servemark-hub"]),
     ("signal-hook", &["mock-server", "servemark-terminal"]),
     ("statrs", &["servemark-statistics"]),
+    ("strsim", &["servemark-cli"]),
     ("symphonia", &["servemark-datasets"]),
     ("tokenizers", &["servemark-tokenizer"]),
     (

@@ -112,8 +112,8 @@ fn positional(given: &Given) -> Result<Option<&str>, CliError> {
     match given.reading.leftovers.as_slice() {
         [] => Ok(None),
         [file] if !file.starts_with('-') => Ok(Some(file)),
-        [file, rest @ ..] if !file.starts_with('-') => Err(CliError::Unrecognized(rest.join(" "))),
-        all => Err(CliError::Unrecognized(all.join(" "))),
+        [file, rest @ ..] if !file.starts_with('-') => Err(given.reading.unrecognized(rest)),
+        all => Err(given.reading.unrecognized(all)),
     }
 }
 

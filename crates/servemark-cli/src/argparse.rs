@@ -30,6 +30,7 @@ use std::vec;
 
 use self::token::Token;
 use crate::error::CliError;
+use crate::nearest::nearest;
 use crate::python::repr;
 
 /// What the arguments say.
@@ -39,6 +40,8 @@ pub(crate) struct Reading {
     pub(crate) given: Vec<Occurrence>,
     /// What no flag takes. The peers refuse it last, when everything else is well.
     pub(crate) leftovers: Vec<String>,
+    /// For unknown flags among the leftovers, the known flags that were most likely meant.
+    pub(crate) meant: Vec<String>,
 }
 
 /// A flag with its values.
@@ -56,6 +59,11 @@ impl Grammar {
         let mut tokens = self.tokens(args)?.into_iter().peekable();
         let mut reading = Reading::default();
         while let Some(token) = tokens.next() {
+            if let Token::Unknown(text) = token {
+                reading
+                    .meant
+                    .extend(self.nearest(text).filter(|name| !reading.meant.contains(name)));
+            }
             let Token::Flag { flag, attached } = token else {
                 reading.leftovers.push(token.text().to_owned());
                 continue;
@@ -71,6 +79,12 @@ impl Grammar {
             }
         }
         Ok(reading)
+    }
+
+    /// The flag that was most likely meant by an unknown one.
+    fn nearest(&self, unknown: &str) -> Option<String> {
+        let names = self.peer.iter().chain(&self.own).map(|flag| flag.name.as_str());
+        nearest(split_value(unknown).0, names).map(str::to_owned)
     }
 
     fn refuse_conflict(&self, flag: &str, reading: &Reading) -> Result<(), CliError> {
@@ -117,7 +131,16 @@ impl Reading {
         if self.leftovers.is_empty() {
             return Ok(());
         }
-        Err(CliError::Unrecognized(self.leftovers.join(" ")))
+        Err(self.unrecognized(&self.leftovers))
+    }
+
+    /// The refusal of some of the leftovers.
+    pub(crate) fn unrecognized(&self, leftovers: &[String]) -> CliError {
+        let hint = match self.meant.as_slice() {
+            [] => String::new(),
+            meant => format!("; did you mean {}?", meant.join(" and ")),
+        };
+        CliError::Unrecognized { given: leftovers.join(" "), hint }
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! `servemark` is put in front of the command that is run already, or before a name of ours.
 
+mod unknown;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -99,7 +101,7 @@ pub fn parse(
         #[cfg(feature = "engine")]
         "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
         #[cfg(not(feature = "engine"))]
-        "bench-offline" => Err(refuse_unbuilt("bench-offline")),
+        "bench-offline" => Err(UsageError::refused(PROGRAM, CliError::not_built("bench-offline"))),
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
@@ -118,7 +120,7 @@ pub fn parse(
         }
         "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
-        _ => Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given: name })),
+        _ => Err(UsageError::refused(PROGRAM, unknown::command(&name, args))),
     }
 }
 
@@ -195,13 +197,7 @@ fn module(
             let kind = OsString::from(&other[VLLM_SWEEPS.len()..]);
             vllm_sweep(std::iter::once(kind).chain(args), environment)
         }
-        other if other.starts_with("sglang.") || other.starts_with("vllm.") => {
-            Err(refuse_unbuilt(&format!("python -m {other}")))
-        }
-        other => {
-            let given = format!("python -m {other}");
-            Err(UsageError::refused(PROGRAM, CliError::UnknownCommand { given }))
-        }
+        other => Err(UsageError::refused(PROGRAM, unknown::module(other))),
     }
 }
 
@@ -237,10 +233,6 @@ fn is_python(name: &str) -> bool {
 fn is_interpreter_switch(arg: &OsStr) -> bool {
     let letters = arg.to_str().and_then(|arg| arg.strip_prefix('-')).unwrap_or_default();
     !letters.is_empty() && letters.chars().all(|letter| "bBdEiIOPqRsSuvx".contains(letter))
-}
-
-fn refuse_unbuilt(what: &str) -> UsageError {
-    UsageError::refused(PROGRAM, CliError::not_built(what))
 }
 
 const PROGRAM: &str = "servemark";

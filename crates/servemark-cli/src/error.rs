@@ -6,6 +6,8 @@ use servemark_core::printable;
 use servemark_plan::PlanError;
 use thiserror::Error;
 
+use crate::nearest::nearest;
+
 /// What is wrong with a command line.
 ///
 /// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
@@ -98,15 +100,39 @@ pub enum CliError {
     /// A rule of the peer between two flags.
     #[error("{0}")]
     Together(&'static str),
-    /// A program that nobody has.
-    #[error("{given} is no command; see servemark --help")]
-    UnknownCommand {
-        /// The first argument.
+    /// A command that starts a server instead of measuring one.
+    #[error(
+        "{given} starts a server, and servemark measures one that runs; start it without servemark \
+         in front, then measure it with servemark {measure}"
+    )]
+    StartsServer {
+        /// The command, as far as it is known by its words.
+        given: String,
+        /// The command that measures such a server.
+        measure: &'static str,
+    },
+    /// A command of a peer that servemark does not have.
+    #[error("servemark has no {given}; run it without servemark in front")]
+    PeersAlone {
+        /// The command.
         given: String,
     },
+    /// A command that neither servemark nor a peer has.
+    #[error("{given} is no command{}", Known(.nearest.as_deref()))]
+    UnknownCommand {
+        /// The command.
+        given: String,
+        /// The known command that was most likely meant.
+        nearest: Option<String>,
+    },
     /// Arguments that no flag takes.
-    #[error("unrecognized arguments: {0}")]
-    Unrecognized(String),
+    #[error("unrecognized arguments: {given}{hint}")]
+    Unrecognized {
+        /// The arguments.
+        given: String,
+        /// A question for the flags that were most likely meant, or nothing.
+        hint: String,
+    },
     /// A value for a flag that takes none.
     #[error("argument {flag}: ignored explicit argument {value}")]
     UnwantedArgument {
@@ -130,6 +156,16 @@ impl CliError {
         Self::Setting { flag, why: why.to_string() }
     }
 
+    /// An unknown command, with the nearest of those that are known.
+    pub(crate) fn unknown_command<'a>(
+        given: impl Into<String>,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let given = given.into();
+        let nearest = nearest(&given, known).map(str::to_owned);
+        Self::UnknownCommand { given, nearest }
+    }
+
     pub(crate) fn not_built(what: impl Into<String>) -> Self {
         Self::NotBuilt { what: what.into() }
     }
@@ -140,6 +176,18 @@ impl CliError {
     ) -> Result<(), Self> {
         let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
         broken.map_or(Ok(()), |(_, rule)| Err(Self::Together(rule)))
+    }
+}
+
+/// What follows an unknown command: the one that was meant, or where all are listed.
+struct Known<'a>(Option<&'a str>);
+
+impl fmt::Display for Known<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(nearest) => write!(formatter, "; did you mean {nearest}?"),
+            None => formatter.write_str("; see servemark --help"),
+        }
     }
 }
 

@@ -89,17 +89,20 @@ pub(crate) fn command(
         "-h" | "--help" => Err(UsageError::help(HELP)),
         "" => Err(UsageError::refused("servemark evalscope", CliError::NoCommand)),
         other if OTHERS.contains(&other) => {
-            let what = format!("evalscope {other}");
-            Err(UsageError::refused("servemark", CliError::not_built(what)))
+            let given = format!("evalscope {other}");
+            Err(UsageError::refused("servemark evalscope", CliError::PeersAlone { given }))
         }
         other => {
-            let given = format!("evalscope {other}");
-            Err(UsageError::refused("servemark", CliError::UnknownCommand { given }))
+            let unknown = CliError::unknown_command(format!("evalscope {other}"), COMMANDS);
+            Err(UsageError::refused("servemark evalscope", unknown))
         }
     }
 }
 
-/// What evalscope can do besides, which is no business of ours.
+/// evalscope's commands that servemark has.
+const COMMANDS: [&str; 1] = ["evalscope perf"];
+
+/// evalscope's other commands.
 const OTHERS: [&str; 4] = ["app", "benchmark-info", "eval", "service"];
 
 const HELP: &str = "\
@@ -107,7 +110,7 @@ evalscope's serving benchmark, same command line.
 
 usage: servemark evalscope perf [OPTIONS]
 
-Not built: eval, app, service, benchmark-info.
+Run eval, app, service and benchmark-info with evalscope itself.
 ";
 
 /// Reads the command line of `evalscope perf`, without the program's name.

@@ -14,12 +14,14 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
+mod dialect;
 pub mod door;
 mod environment;
 mod error;
 pub mod evalscope;
 #[cfg(test)]
 mod mirror;
+mod nearest;
 mod number;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
@@ -28,6 +30,7 @@ mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
 pub mod sglang;
@@ -38,6 +41,7 @@ pub mod vllm;
 
 pub use ab::AbRuns;
 pub use compare::CompareArgs;
+pub use dialect::Dialect;
 pub use door::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
@@ -46,7 +50,7 @@ pub use evalscope::{
 };
 pub use parsed::Parsed;
 pub use rerun::Rerun;
-pub use score::{Objectives, ScoreArgs, ScoringArgs, Tables};
+pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sglang::one_batch;

@@ -94,6 +94,7 @@ impl Rerun {
             move_to(&mut plan, url)?;
         }
         plan.scoring = self.how.scoring(plan.scoring);
+        self.how.check(&plan.scoring)?;
         plan.scoring.tolerated_failures = self.tolerance(plan.scoring.tolerated_failures);
         plan.output = self.output(header);
         keep_engine_log(&mut plan);

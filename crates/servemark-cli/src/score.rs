@@ -8,9 +8,9 @@ use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::EvalscopeStyle;
 
-use crate::error::UsageError;
+use crate::error::{CliError, UsageError};
 use crate::own::{parse_layout, parse_verdict};
-use crate::python;
+use crate::{python, vllm};
 
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
@@ -61,6 +61,13 @@ pub struct ScoringArgs {
     /// those of the run if left out
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
+    /// What vLLM's table and result have percentiles of, with commas: ttft, tpot, itl, e2el,
+    /// client_queue_time, e2el_including_client_queue; those of the run if left out
+    #[arg(long, value_name = "NAMES")]
+    pub percentile_metrics: Option<String>,
+    /// Which percentiles vLLM's table and result have, with commas; those of the run if left out
+    #[arg(long, value_name = "PERCENTS", value_parser = parse_percentiles)]
+    pub metric_percentiles: Option<Percentiles>,
     /// What the run must keep to, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit
     /// with 3 if a confidence bound says that it does not, with 6 if the run cannot tell; that of the
     /// run if left out
@@ -111,6 +118,12 @@ impl ScoringArgs {
             let objectives = self.slo.iter().flat_map(|list| list.0.iter().copied());
             scoring.slo = Some(SloSpec::new(objectives));
         }
+        if let Some(metrics) = self.percentile_metrics.as_deref().filter(|list| !list.is_empty()) {
+            scoring.vllm = scoring.vllm.with_metrics(metrics.split(','));
+        }
+        if let Some(Percentiles(percentiles)) = &self.metric_percentiles {
+            scoring.vllm = scoring.vllm.with_percentiles(percentiles.clone());
+        }
         scoring.profile = self.profile.or(scoring.profile);
         scoring.steady_state = self.steady_state.or(scoring.steady_state);
         scoring.fail_on = self.fail_on_verdict.or(scoring.fail_on);
@@ -120,6 +133,20 @@ impl ScoringArgs {
         scoring.plots |= self.plots;
         scoring.cache_report |= self.cache_report;
         scoring
+    }
+
+    /// Refuses flags of a table that is not among those of the scoring.
+    pub fn check(&self, scoring: &ScoringSpec) -> Result<(), CliError> {
+        let given = [
+            ("--percentile-metrics", self.percentile_metrics.is_some()),
+            ("--metric-percentiles", self.metric_percentiles.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) if !scoring.layouts.contains(&Layout::Vllm) => {
+                Err(CliError::NoEffect { flag, when: "without vLLM's table (--as vllm)" })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The files to write.
@@ -155,6 +182,14 @@ pub struct Objectives(pub Vec<Objective>);
 
 fn objectives(list: &str) -> Result<Objectives, String> {
     Objective::list(list).map(Objectives).map_err(|error| error.to_string())
+}
+
+/// Percentiles that are parted by commas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Percentiles(pub Vec<f64>);
+
+fn parse_percentiles(list: &str) -> Result<Percentiles, String> {
+    vllm::percentiles(list).map(Percentiles).map_err(|error| error.to_string())
 }
 
 fn parse_profile(name: &str) -> Result<RunProfile, String> {

@@ -36,6 +36,7 @@ use self::scope::Scene;
 pub(crate) use self::server::keyed;
 use crate::Parsed;
 use crate::argparse::{Given, texts};
+use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 
@@ -108,7 +109,7 @@ fn plan(
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, backend, environment)?;
     plan.echo = output::echo(args);
-    plan.check().map_err(CliError::Plan)?;
+    plan.check().map_err(Dialect::Sglang.refuse())?;
     Ok(plan)
 }
 

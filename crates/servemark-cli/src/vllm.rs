@@ -39,11 +39,14 @@ use servemark_plan::BenchPlan;
 use self::args::VllmArgs;
 use self::names::PEER;
 pub use self::offline::{Offline, Told};
+pub(crate) use self::output::percentiles;
 pub use self::series::{Purpose, Series};
 pub use self::slices::{TextSlices, text_slices};
 use crate::argparse::{Flexible, Given, texts, with_config};
+use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::nearest::nearest;
 use crate::{CompareArgs, Invocation, Parsed};
 
 /// Reads what follows `vllm`. `python` is the interpreter that has it.
@@ -65,16 +68,33 @@ pub(crate) fn command(
         }
         ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
-        ("bench", other) => {
-            let what = format!("vllm bench {other}");
-            Err(UsageError::refused("servemark vllm", CliError::not_built(what)))
+        (first, second) => Err(UsageError::refused("servemark vllm", unknown(first, second))),
+    }
+}
+
+/// The refusal of what servemark does not have of `vllm`.
+fn unknown(first: &str, second: &str) -> CliError {
+    let (one, both) = (format!("vllm {first}"), format!("vllm {first} {second}"));
+    match (first, second) {
+        ("", _) => CliError::NoCommand,
+        ("launch" | "serve", _) => {
+            CliError::StartsServer { given: one, measure: "vllm bench serve" }
         }
-        (word, _) => {
-            let given = format!("vllm {word}");
-            Err(UsageError::refused("servemark", CliError::UnknownCommand { given }))
+        ("bench", "forward" | "mm-processor" | "startup") => CliError::PeersAlone { given: both },
+        ("chat" | "collect-env" | "complete" | "run-batch", _) => {
+            CliError::PeersAlone { given: one }
+        }
+        ("bench", _) => CliError::unknown_command(both, COMMANDS),
+        _ => {
+            let nearest = nearest(&both, COMMANDS).map(str::to_owned);
+            CliError::UnknownCommand { given: one, nearest }
         }
     }
 }
+
+/// vLLM's commands that servemark has.
+const COMMANDS: [&str; 4] =
+    ["vllm bench serve", "vllm bench throughput", "vllm bench latency", "vllm bench sweep"];
 
 const HELP: &str = "\
 vLLM's benchmark commands, same command lines.
@@ -87,7 +107,7 @@ Commands:
   latency     How long it takes for a batch
   sweep       Measure servers in several settings, and plot what was found
 
-Not built yet: startup, mm-processor, forward.
+Run startup, mm-processor and forward with vLLM itself.
 ";
 
 /// A run, or several, by the flags of vLLM's Rust client or by ours.
@@ -204,7 +224,7 @@ fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<Ben
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, given, environment)?;
     plan.echo = output::echo(args)?;
-    plan.check().map_err(CliError::Plan)?;
+    plan.check().map_err(Dialect::Vllm.refuse())?;
     Ok(plan)
 }
 

@@ -20,6 +20,8 @@ pub struct Draw {
     pub notices: Vec<String>,
     /// The data sets that they are of, in order, where those are several.
     pub parts: Vec<DataPart>,
+    /// What a warm-up sends in place of the first request, where the peer has a prompt for that.
+    pub warm_up: Option<Sample>,
 }
 
 impl Draw {
@@ -33,6 +35,11 @@ impl Draw {
         Self { notices, ..self }
     }
 
+    /// The same draw with what a warm-up sends.
+    pub(crate) fn warming_up_with(self, warm_up: Option<Sample>) -> Self {
+        Self { warm_up, ..self }
+    }
+
     /// The same draw of several data sets.
     pub(crate) fn of_parts(self, parts: Vec<DataPart>) -> Self {
         Self { parts, ..self }
@@ -40,7 +47,8 @@ impl Draw {
 
     /// Sessions of one or more requests.
     pub(crate) fn of_sessions(sessions: Vec<Session>, summary: Summary) -> Self {
-        Self { sessions, summary, skipped: None, notices: Vec::new(), parts: Vec::new() }
+        let (notices, parts) = (Vec::new(), Vec::new());
+        Self { sessions, summary, skipped: None, notices, parts, warm_up: None }
     }
 
     /// The same draw with a word on what was left out.

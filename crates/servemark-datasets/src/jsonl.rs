@@ -16,8 +16,8 @@ pub enum BadLine {
     /// Fail, naming the file and the line.
     #[default]
     Fail,
-    /// Leave it out and say so in the [`Draw`](crate::Draw). SGLang leaves it out and says
-    /// nothing.
+    /// Leave it out and count it in a warning of the [`Draw`](crate::Draw). SGLang leaves lines of
+    /// its data sets `custom` and `openai` out without a word.
     Skip,
 }
 
@@ -41,7 +41,8 @@ impl fmt::Display for SkippedLines {
         let path = path.display();
         write!(
             formatter,
-            "lines left out: {count}; the first is {path}:{first_line}: {first_reason}"
+            "lines left out: {count}; the first is {path}:{first_line}: {first_reason}; \
+             --bad-lines fail stops there instead"
         )
     }
 }

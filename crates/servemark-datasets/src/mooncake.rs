@@ -80,6 +80,10 @@ impl MooncakeSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
         let mut rows = self.rows(count)?;
+        let warm_up = match (self.prompts, rows.first()) {
+            (MooncakePrompts::Sglang, Some(row)) => Some(peer::warm_up(row, context.tokenizer)?),
+            _ => None,
+        };
         rows.sort_by(|one, other| one.millis.total_cmp(&other.millis));
         let rounds = self.rounds.get();
         let samples = match self.prompts {
@@ -91,7 +95,7 @@ impl MooncakeSpec {
         let sessions = sessions.map(|(sample, begins)| Session::from(sample).beginning(begins));
         let sessions: Vec<Session> = sessions.collect();
         let summary = Summary::of_sessions(DatasetName::Mooncake, &sessions);
-        Ok(Draw::of_sessions(sessions, summary))
+        Ok(Draw::of_sessions(sessions, summary).warming_up_with(warm_up))
     }
 
     fn rows(&self, count: usize) -> Result<Vec<Row>, DatasetError> {

@@ -156,6 +156,12 @@ impl DatasetSpec {
         }
     }
 
+    /// Whether the number of requests that is asked for says how many sessions there are. The groups
+    /// of shared prefixes say it themselves.
+    pub fn counts_requests(&self) -> bool {
+        !matches!(self, Self::GeneratedSharedPrefix(_))
+    }
+
     /// Why there is no sample, and what to do.
     fn nothing(&self, count: usize, draw: &Draw) -> DatasetError {
         let why = match self {

@@ -29,16 +29,18 @@ pub enum HubError {
     },
     /// It is not here, and nobody may be asked.
     #[error(
-        "{what} is not in the cache {cache} and {variable} forbids to ask the hub; {cure}, or fill \
+        "{what} is not in the cache {cache} and {variable} forbids to ask {place}; {cure}, or fill \
          that cache where there is a network", cache = cache.display()
     )]
     Offline {
         /// What was asked for.
-        what: String,
+        what: Box<str>,
         /// Where it would be.
         cache: PathBuf,
         /// Who forbids it.
         variable: &'static str,
+        /// Where it is published.
+        place: Box<str>,
         /// What to do.
         cure: &'static str,
     },
@@ -60,12 +62,14 @@ pub enum HubError {
     },
     /// The hub shows it only to others.
     #[error(
-        "the hub answered {status} for {what}: the name is wrong, or it is private, or its terms \
+        "{place} answered {status} for {what}: the name is wrong, or it is private, or its terms \
          have to be accepted on its page; {token}, or {cure}"
     )]
     Denied {
         /// What was asked for.
         what: String,
+        /// Where it is published.
+        place: Box<str>,
         /// 401 or 403.
         status: u16,
         /// How the hub is told who asks.
@@ -84,10 +88,12 @@ pub enum HubError {
         known: String,
     },
     /// There is no such thing.
-    #[error("the hub does not know {what}; is the name right? {cure}")]
+    #[error("{place} does not know {what}; is the name right? {cure}")]
     NotFound {
         /// What was asked for.
         what: String,
+        /// Where it should be published.
+        place: Box<str>,
         /// What to do.
         cure: &'static str,
     },

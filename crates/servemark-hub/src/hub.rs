@@ -13,6 +13,7 @@ use crate::download::Download;
 use crate::huggingface::Repository;
 use crate::modelscope;
 use crate::settings::Token;
+use crate::sources::{HUGGING_FACE, MODEL_SCOPE, host};
 use crate::table::Table;
 use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
@@ -44,6 +45,11 @@ impl<'a> Hub<'a> {
         progress: &'a dyn Progress,
     ) -> Self {
         Self { settings, clock, progress }
+    }
+
+    /// Where models are published, in words: `the hub`, or `ModelScope` if the settings say so.
+    pub fn models_place(&self) -> &'static str {
+        if self.settings.models_from_modelscope { MODEL_SCOPE } else { HUGGING_FACE }
     }
 
     /// The folder with this part of the model `owner/name`.
@@ -121,7 +127,8 @@ impl<'a> Hub<'a> {
         let cache = self.settings.modelscope.cache.clone();
         let most_bytes = self.settings.most_bytes.clone();
         let token = "set MODELSCOPE_API_TOKEN";
-        Wanted { kind, name: name.to_owned(), cache, token, most_bytes }
+        let place = MODEL_SCOPE.to_owned();
+        Wanted { kind, name: name.to_owned(), cache, place, token, most_bytes }
     }
 
     fn modelscope_web(&self) -> Result<Web, HubError> {
@@ -147,6 +154,7 @@ impl<'a> Hub<'a> {
     async fn web_file(&self, url: &str) -> Result<Found, HubError> {
         let mut wanted = self.wanted(Kind::Dataset, url);
         wanted.cache.clone_from(&self.settings.own_cache);
+        wanted.place = host(url);
         let name = url.rsplit('/').next().unwrap_or_default();
         let path = wanted.cache.join(name);
         if path.is_file() {
@@ -191,7 +199,8 @@ impl<'a> Hub<'a> {
     fn wanted(&self, kind: Kind, name: &str) -> Wanted {
         let (name, cache) = (name.to_owned(), self.settings.cache.clone());
         let most_bytes = self.settings.most_bytes.clone();
-        Wanted { kind, name, cache, token: "set HF_TOKEN", most_bytes }
+        let place = HUGGING_FACE.to_owned();
+        Wanted { kind, name, cache, place, token: "set HF_TOKEN", most_bytes }
     }
 
     fn web(&self) -> Result<Web, HubError> {

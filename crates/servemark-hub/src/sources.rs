@@ -52,6 +52,24 @@ impl DatasetSource {
         Self::Web { url: url.into() }
     }
 
+    /// Where the data set is published, in words: `the hub`, `ModelScope`, `GitHub` or a host's name.
+    ///
+    /// ```
+    /// use servemark_hub::DatasetSource;
+    ///
+    /// let place = |name| DatasetSource::of(name).unwrap().place();
+    /// assert_eq!(place("sharegpt"), "the hub");
+    /// assert_eq!(place("mooncake/toolagent"), "GitHub");
+    /// assert_eq!(place("modelscope/openqa"), "ModelScope");
+    /// ```
+    pub fn place(&self) -> String {
+        match self {
+            Self::Files { .. } | Self::Hub { .. } | Self::Table { .. } => HUGGING_FACE.to_owned(),
+            Self::ModelScope { .. } => MODEL_SCOPE.to_owned(),
+            Self::Web { url } => host(url),
+        }
+    }
+
     /// What SGLang 0.5.23 or evalscope 1.14.1 downloads for a data set, by the name that it has
     /// there; for `mooncake` by that of its workload. What evalscope has from ModelScope begins with
     /// `modelscope/`.
@@ -80,6 +98,20 @@ impl DatasetSource {
         })
     }
 }
+
+/// The host of an address, by the name that people know it by.
+pub(crate) fn host(url: &str) -> String {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    match rest.split('/').next().unwrap_or_default() {
+        "github.com" => "GitHub".to_owned(),
+        host => host.to_owned(),
+    }
+}
+
+/// What errors and news call Hugging Face's hub, or the one that `HF_ENDPOINT` names.
+pub(crate) const HUGGING_FACE: &str = "the hub";
+/// What errors and news call ModelScope.
+pub(crate) const MODEL_SCOPE: &str = "ModelScope";
 
 /// Each data set, where it is, and its file there.
 const HUB: &[(&str, &str, &str)] = &[

@@ -15,6 +15,8 @@ pub(crate) struct Wanted {
     pub(crate) name: String,
     /// Where it is kept.
     pub(crate) cache: PathBuf,
+    /// Where it is published: `the hub`, `ModelScope`, or the host of an address.
+    pub(crate) place: String,
     /// How the hub is told who asks.
     pub(crate) token: &'static str,
     /// The most bytes of a file, as the user gave it.
@@ -52,8 +54,8 @@ impl Wanted {
     }
 
     pub(crate) fn offline(&self, variable: &'static str) -> HubError {
-        let (cache, cure) = (self.cache.clone(), self.cure());
-        HubError::Offline { what: self.to_string(), cache, variable, cure }
+        let (cache, place, cure) = (self.cache.clone(), self.place.as_str().into(), self.cure());
+        HubError::Offline { what: self.to_string().into(), cache, variable, place, cure }
     }
 
     pub(crate) fn unreachable(&self, from: String, source: ClientError) -> HubError {
@@ -64,10 +66,10 @@ impl Wanted {
 
     /// What a status that is no success means.
     pub(crate) fn refused(&self, status: u16, url: impl fmt::Display) -> HubError {
-        let (what, cure) = (self.to_string(), self.cure());
+        let (what, place, cure) = (self.to_string(), self.place.as_str().into(), self.cure());
         match status {
-            401 | 403 => HubError::Denied { what, status, token: self.token, cure },
-            404 => HubError::NotFound { what: format!("{what} ({url})"), cure },
+            401 | 403 => HubError::Denied { what, place, status, token: self.token, cure },
+            404 => HubError::NotFound { what: format!("{what} ({url})"), place, cure },
             _ => HubError::Status { url: url.to_string(), status, cure },
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The peers are Python programs: their users diff the bytes of result files, models are given
 //! tools as `json.dumps` writes them, and templates render through it. This crate writes those
-//! bytes. It reads nothing and knows no data set, no report and no template.
+//! bytes, and reads the JSON that Python writes. It opens no file and knows no data set, no report and no template.
 //!
 //! ```
 //! use servemark_pyjson::{Text, repr, to_string};
@@ -13,11 +13,15 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod read;
+
 use std::io;
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
+
+pub use self::read::{parse, standard};
 
 /// A float as `repr` writes it: the shortest text that reads back as the same number.
 pub fn repr(value: f64) -> String {
@@ -114,6 +118,26 @@ pub fn to_writer<'a>(
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
+/// The number that Python writes as `Infinity`, which is no JSON. [`to_writer`] and [`to_string`] write
+/// it so.
+///
+/// ```
+/// use servemark_pyjson::{Infinity, Text, to_string};
+///
+/// assert_eq!(to_string(&[Infinity], Text::Ascii)?, "[Infinity]");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Infinity;
+
+impl Serialize for Infinity {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        // serde_json writes an infinite float as null and asks no formatter. No JSON of ours has
+        // whole numbers of 128 bits, so the largest of them stands for infinity here.
+        to.serialize_u128(u128::MAX)
+    }
+}
+
 /// The arguments of `json.dumps`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Style<'a> {
@@ -207,6 +231,13 @@ impl Formatter for PythonFormatter<'_> {
 
     fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         out.write_all(repr(value).as_bytes())
+    }
+
+    fn write_u128<W: ?Sized + io::Write>(&mut self, out: &mut W, value: u128) -> io::Result<()> {
+        match value {
+            u128::MAX => out.write_all(b"Infinity"),
+            value => write!(out, "{value}"),
+        }
     }
 
     fn begin_array_value<W: ?Sized + io::Write>(

@@ -15,6 +15,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let of_run = servemark::scoring_of(reader.header()).unwrap_or_default();
     let folder = evalscope_folder(args, of_run.layouts.first());
     let scoring = args.how.scoring(of_run);
+    args.how.check(&scoring)?;
     let mut output = args.how.output();
     if args.files {
         add_files(&mut output, reader.header().plan.clone(), folder.is_some())?;

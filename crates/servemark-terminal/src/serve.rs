@@ -22,9 +22,11 @@ use crate::{outputs, results};
 pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCode {
     // A fault of a config shows now before its run and now in it.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
+    let dialect = invocation.dialect();
     let done = outputs::check(&invocation, files_read).and_then(|()| done(invocation));
     let code = done.unwrap_or_else(|error| {
-        screen::complain(&format!("{speaker}error: {error:#}"));
+        let words = dialect.words(&format!("{error:#}"));
+        screen::complain(&format!("{speaker}error: {words}"));
         exit_code(&error)
     });
     failures::say();

@@ -83,6 +83,8 @@ pub enum News<'a> {
     LookingUp {
         /// What.
         what: &'a str,
+        /// Where it is published, such as `the hub` or `GitHub`.
+        place: &'a str,
     },
     /// The samples are drawn.
     Drawn {
@@ -92,6 +94,15 @@ pub enum News<'a> {
         skipped: Option<&'a SkippedLines>,
         /// What else a person should know of them.
         notices: &'a [String],
+    },
+    /// The data set gave fewer sessions than were asked for.
+    Fewer {
+        /// The data set.
+        dataset: &'a str,
+        /// The number that was asked for.
+        asked: usize,
+        /// The number that can be sent.
+        drawn: usize,
     },
     /// The server does not count the tokens of a prompt, so that prompts stay as they were drawn.
     NotAligned {

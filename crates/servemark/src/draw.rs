@@ -8,7 +8,7 @@ use servemark_core::{
 };
 use servemark_plan::{BenchPlan, EarlierSpec, PlanError};
 use servemark_rng::RandomState;
-use servemark_runner::{LoadSpec, WarmupSpec};
+use servemark_runner::LoadSpec;
 use servemark_schedule::{AdapterSpec, Schedule, ScheduleError};
 
 use crate::audience::News;
@@ -23,6 +23,15 @@ pub(crate) struct Load {
     pub(crate) parts: Vec<DataPart>,
     /// What is sent before them and ends first, and when.
     pub(crate) lead_in: Option<Scheduled>,
+    /// What warms up in place of the first request, where the data set has a prompt for that.
+    pub(crate) warm_up: Option<Sample>,
+}
+
+/// What a data set gave.
+struct Drawn {
+    sessions: Vec<Session>,
+    parts: Vec<DataPart>,
+    warm_up: Option<Sample>,
 }
 
 /// Sessions, and when each begins.
@@ -53,7 +62,7 @@ impl Load {
     /// What the warm-up sends: the first prompt without the first request's name. SGLang leaves its
     /// other keys out, too, and asks for the first adapter; vLLM does neither.
     pub(crate) fn warm_up(&self, plan: &BenchPlan) -> Sample {
-        let mut sample = self.sessions[0].first.clone();
+        let mut sample = self.warm_up.as_ref().unwrap_or(&self.sessions[0].first).clone();
         sample.headers.clear();
         if plan.load.warmup.alike {
             sample.adapter = None;
@@ -65,9 +74,11 @@ impl Load {
     }
 
     /// The sessions that a warm-up sends, without the names of those that are measured; none where
-    /// it sends copies.
-    pub(crate) fn warm_up_sessions(&self, warmup: WarmupSpec) -> Option<Arc<[Session]>> {
-        let stride = warmup.stride?.get() as usize;
+    /// it sends copies of one request.
+    pub(crate) fn warm_up_sessions(&self, plan: &BenchPlan) -> Option<Arc<[Session]>> {
+        let warmup = plan.load.warmup;
+        let Some(stride) = warmup.stride else { return self.warm_up_conversations(plan) };
+        let stride = stride.get() as usize;
         let places = (0..self.sessions.len()).step_by(stride).cycle().take(warmup.requests);
         let nameless = |place: usize| {
             let mut session = self.sessions[place].clone();
@@ -75,6 +86,27 @@ impl Load {
             session
         };
         Some(places.map(nameless).collect())
+    }
+
+    /// Copies of the first conversation, where that is what warms up: SGLang's warm-up plays it to its
+    /// end, without the pauses between its turns.
+    fn warm_up_conversations(&self, plan: &BenchPlan) -> Option<Arc<[Session]>> {
+        let warmup = plan.load.warmup;
+        let first = self.sessions.first().filter(|session| session.turns() > 1)?;
+        if warmup.alike {
+            return None;
+        }
+        let adapter = plan.load.adapters.as_ref().map(|adapters| adapters.first().to_owned());
+        let mut session = first.clone();
+        session.pause = Duration::ZERO;
+        session.follow_ups.iter_mut().for_each(|turn| turn.pause = Duration::ZERO);
+        for sample in session.samples_mut() {
+            sample.headers.clear();
+            sample.extra_body.clear();
+            sample.adapter.clone_from(&adapter);
+            sample.output_tokens = sample.output_tokens.min(warmup.most_output_tokens);
+        }
+        Some(vec![session; warmup.requests].into())
     }
 
     /// What a probe asks: next to nothing, with the keys of the first request.
@@ -117,7 +149,7 @@ pub(crate) fn load_from(
     run: u64,
     random: &mut RandomState,
 ) -> Result<Load, ExecuteError> {
-    let (mut sessions, parts) = sessions(plan, context, tokenizer, random)?;
+    let Drawn { mut sessions, parts, warm_up } = sessions(plan, context, tokenizer, random)?;
     if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
         return Err(PlanError::NeedsChat { dataset, backend }.into());
@@ -134,7 +166,7 @@ pub(crate) fn load_from(
     if is_simulated {
         number_turns(&mut sessions);
     }
-    Ok(Load { sessions: sessions.into(), schedule, parts, lead_in })
+    Ok(Load { sessions: sessions.into(), schedule, parts, lead_in, warm_up })
 }
 
 /// Leaves the random state where an earlier run left it.
@@ -181,14 +213,20 @@ fn sessions(
     context: &RunContext,
     tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
-) -> Result<(Vec<Session>, Vec<DataPart>), ExecuteError> {
+) -> Result<Drawn, ExecuteError> {
     let audience = context.audience.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, audience);
     let texts = plan.workload.requests * plan.workload.grouping.texts();
     let draw = plan.workload.dataset.draw(texts, &mut drawing)?;
     let skipped = draw.skipped.as_ref();
     audience.tell(&News::Drawn { summary: &draw.summary, skipped, notices: &draw.notices });
-    Ok((plan.workload.grouping.group(draw.sessions)?, draw.parts))
+    let drawn = draw.sessions.len();
+    if drawn < texts && plan.workload.dataset.counts_requests() {
+        let dataset = plan.workload.dataset.name();
+        audience.tell(&News::Fewer { dataset: dataset.as_str(), asked: texts, drawn });
+    }
+    let sessions = plan.workload.grouping.group(draw.sessions)?;
+    Ok(Drawn { sessions, parts: draw.parts, warm_up: draw.warm_up })
 }
 
 fn converse(sessions: &[Session]) -> bool {

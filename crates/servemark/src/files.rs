@@ -62,7 +62,10 @@ pub(crate) async fn local(
     spec: &TokenizerSpec,
 ) -> Result<TokenizerSpec, ExecuteError> {
     let Some(name) = spec.hub_name() else { return Ok(spec.clone()) };
-    context.tell(&News::LookingUp { what: &format!("the tokenizer of {name}") });
+    context.tell(&News::LookingUp {
+        what: &format!("the tokenizer of {name}"),
+        place: hub.models_place(),
+    });
     Ok(TokenizerSpec::new(settled(context, hub.model(name, ModelPart::Tokenizer).await?)))
 }
 
@@ -81,8 +84,9 @@ pub(crate) async fn of_engine(
             LoadFormat::Auto => ModelPart::Weights,
             LoadFormat::Dummy => ModelPart::Shape,
         };
-        context.tell(&News::LookingUp { what: &format!("the model {name}") });
         let hub = Hub::new(&context.hub, clock, context.audience.as_ref());
+        let what = format!("the model {name}");
+        context.tell(&News::LookingUp { what: &what, place: hub.models_place() });
         let found = hub.model(name, part).await?;
         *model = settled(context, found).into();
     }
@@ -100,7 +104,8 @@ async fn fill(
     if let Some((name, path)) = dataset.unfiled()
         && let Some(source) = DatasetSource::of(name)
     {
-        context.tell(&News::LookingUp { what: &format!("the data set {name}") });
+        let (what, place) = (format!("the data set {name}"), source.place());
+        context.tell(&News::LookingUp { what: &what, place: &place });
         *path = Some(settled(context, hub.dataset(&source).await?).into());
     }
     Ok(())
@@ -118,8 +123,9 @@ async fn fill_by_name(
         return Ok(());
     }
     let repository = path.to_string_lossy().into_owned();
-    context.tell(&News::LookingUp { what: &format!("the data set {repository}") });
+    let what = format!("the data set {repository}");
     let source = source(spec, repository)?;
+    context.tell(&News::LookingUp { what: &what, place: &source.place() });
     spec.path = Some(settled(context, hub.dataset(&source).await?).into());
     Ok(())
 }

@@ -201,7 +201,7 @@ impl Stage<'_> {
             return Ok(());
         }
         self.context.tell(&News::WarmingUp { requests: warmup.requests });
-        let outcomes = match self.load.warm_up_sessions(warmup) {
+        let outcomes = match self.load.warm_up_sessions(self.plan) {
             Some(sessions) => runner.warm_up_with(transport, &sessions).await,
             None => runner.warm_up(transport, &self.load.warm_up(self.plan), warmup).await,
         };

@@ -50,7 +50,8 @@ fn files_that_are_not_there_or_not_right() {
     };
     refuses(&folder, &file("absent.jsonl"), 2, &["absent.jsonl"]);
     let bad = folder.write("bad.jsonl", "{\"conversations\": []}\n{\"conversations\": oops}\n");
-    refuses(&folder, &file(&bad), 2, &["bad.jsonl:2"]);
+    let strict = [&file(&bad)[..], &["--bad-lines", "fail"]].concat();
+    refuses(&folder, &strict, 2, &["bad.jsonl:2"]);
     let trace = |path| {
         let more = ["--dataset-name", "azure-trace", "--dataset-path", path];
         simulated(&[&more[..], &["--tokenizer", TOKENIZER, "--use-trace-timestamps"]].concat())
@@ -59,6 +60,23 @@ fn files_that_are_not_there_or_not_right() {
     refuses(&folder, &trace(&bad), 2, &["bad.csv:2", "is no date and time"]);
     let no_tokenizer = simulated(&["--tokenizer", "."]);
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "as the tokenizer"]);
+}
+
+#[test]
+fn lines_that_are_not_json_are_left_out_with_a_warning_as_sglang_leaves_them_out() {
+    let folder = Folder::new();
+    let talk = r#"{"conversations": [{"value": "How are you?"}, {"value": "Very well."}]}"#;
+    let path = folder.write("talks.jsonl", &format!("{talk}\noops\n{talk}\n"));
+    let more = ["--dataset-name", "custom", "--dataset-path", &path, "--tokenizer", TOKENIZER];
+    let output = folder.run(&simulated(&[&more[..], &["--num-prompts", "20"]].concat()));
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let warning = "warning: lines left out: 1; the first is ";
+    assert!(err.contains(warning) && err.contains("talks.jsonl:2: "), "{err}");
+    assert!(err.contains("--bad-lines fail stops there instead"), "{err}");
+    let fewer = "warning: 20 requests or conversations were asked for, and the data set custom has 2 \
+                 that can be sent";
+    assert!(err.contains(fewer), "{err}");
 }
 
 #[test]

@@ -162,8 +162,8 @@ fn refuses(args: &[&str], words: &[&str]) {
 
 #[test]
 fn what_is_not_built_is_refused_by_name() {
-    refuses(&["vllm", "bench", "startup"], &["vllm bench startup is not built yet"]);
-    refuses(&["evalscope", "eval"], &["evalscope eval is not built yet"]);
+    refuses(&["vllm", "bench", "startup"], &["servemark has no vllm bench startup"]);
+    refuses(&["evalscope", "eval"], &["servemark has no evalscope eval"]);
     refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);
     refuses(&[], &["--help"]);
 }

@@ -53,7 +53,7 @@ pub(super) struct AisbenchArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) work_dir: Option<String>,
     /// The folder of configs
-    #[arg(long, value_name = "PATH", default_value = "configs")]
+    #[arg(long, value_name = "PATH", default_value = USUAL_FOLDER)]
     pub(super) config_dir: String,
     /// How many tasks run at once: one here, so that none disturbs another
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
@@ -132,6 +132,9 @@ impl AisbenchArgs {
 fn count(text: &str) -> Result<i64, String> {
     if text.eq_ignore_ascii_case("none") { Ok(i64::MAX) } else { python::int(text) }
 }
+
+/// The folder of configs where none is named; it need not be there.
+pub(super) const USUAL_FOLDER: &str = "configs";
 
 const MODES: [&str; 8] =
     ["all", "infer", "eval", "viz", "perf", "perf_viz", "judge", "infer_judge"];

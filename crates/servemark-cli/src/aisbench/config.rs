@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::args::AisbenchArgs;
+use super::args::{AisbenchArgs, USUAL_FOLDER};
 use super::catalog::{self, Kind};
 use super::python::{Dict, Fault, Library, Located, Place, Value, put};
 use super::section::items;
 use super::toml;
+use crate::nearest::did_you_mean;
 
 /// What is to be run, before anything of it is understood.
 #[derive(Debug, Default)]
@@ -34,6 +35,7 @@ impl Config {
         file: Option<&str>,
         library: &Library<'_>,
     ) -> Result<Self, Fault> {
+        check_folder(&args.config_dir, library)?;
         let mut config = match file {
             Some(path) if Path::new(path).extension() == Some("toml".as_ref()) => {
                 Self::of_names(toml::read(path, library)?, path)?
@@ -152,11 +154,22 @@ fn of_file(
     Ok(Some(Located { value: Value::list(list), place: first.place }))
 }
 
+/// Refuses a folder of configs that was named and is not there or is empty: names would be looked for in
+/// what is built in, and the wrong config run.
+fn check_folder(folder: &str, library: &Library<'_>) -> Result<(), Fault> {
+    if folder == USUAL_FOLDER || !library.environment.names_in(folder).is_empty() {
+        return Ok(());
+    }
+    let place = Place { file: "--config-dir".into(), line: 0 };
+    Err(place.fault(format!("there is no folder {folder} with configs in it")))
+}
+
 fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {
     let place = Place { file: kind.flag().into(), line: 0 };
-    let known = catalog::names(kind, library)?.join(", ");
+    let names = catalog::names(kind, library)?;
+    let (known, hint) = (names.join(", "), did_you_mean(name, names.iter().map(String::as_str)));
     let why = format!(
-        "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}"
+        "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}{hint}"
     );
     Ok(place.fault(why))
 }

@@ -24,6 +24,7 @@ use super::python::{Located, Place};
 use super::{Reuse, Task, Tasks, scope, summary};
 use crate::Parsed;
 use crate::argparse::Given;
+use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
@@ -182,7 +183,7 @@ impl Whole<'_> {
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
         plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
-        plan.check().map_err(CliError::Plan)?;
+        plan.check().map_err(Dialect::Aisbench.refuse())?;
         Ok(plan)
     }
 

@@ -12,8 +12,8 @@ pub(super) fn check(
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     if !["perf", "perf_viz"].contains(&args.mode.as_str()) {
-        let what = format!("--mode {} (the performance mode is -m perf)", args.mode);
-        return Err(CliError::not_built(what));
+        let why = format!("{} measures no performance; servemark has -m perf alone", args.mode);
+        return Err(CliError::setting("--mode", why));
     }
     own::check(given)?;
     check_scopes(SCOPES, given, |in_use| in_use(args), warnings)

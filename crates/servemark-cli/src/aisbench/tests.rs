@@ -229,11 +229,17 @@ fn a_run_that_is_over_is_found() {
 }
 
 #[test]
+fn a_folder_of_configs_that_is_not_there_is_refused() {
+    let line = "--models vllm_api_stream_chat --datasets synthetic_gen_string -m perf --config-dir cnofigs";
+    refuses(line, &[], "--config-dir: there is no folder cnofigs with configs in it");
+}
+
+#[test]
 fn other_modes_are_refused_by_name() {
     refuses(
         "--models vllm_api_stream_chat --datasets gsm8k_gen_0_shot_cot_str_perf",
         &[],
-        "--mode all (the performance mode is -m perf) is not built yet",
+        "--mode all measures no performance; servemark has -m perf alone",
     );
 }
 

@@ -33,7 +33,7 @@ impl Given {
         program: &str,
     ) -> Result<(T, ArgMatches), UsageError> {
         let args = [program.to_owned()].into_iter().chain(self.reading.canonical());
-        let refuse = |error| refusal::of_clap(program, &error);
+        let refuse = |error| refusal::of_clap(program, &self.command, &error);
         let matches = self.command.clone().try_get_matches_from(args).map_err(refuse)?;
         Ok((T::from_arg_matches(&matches).map_err(refuse)?, matches))
     }

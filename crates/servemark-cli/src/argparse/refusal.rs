@@ -3,12 +3,14 @@
 use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
 
 use crate::error::{CliError, UsageError};
+use crate::nearest::did_you_mean;
 use crate::python::repr;
 
 /// Help as clap writes it, and everything else as argparse does.
-pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
+pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> UsageError {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -16,7 +18,10 @@ pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
     let flag = text(ContextKind::InvalidArg).and_then(|shown| shown.split(' ').next());
     let why = match error.kind() {
         ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
-            format!("invalid choice: {} (choose from {})", repr(value), choices(error))
+            let choices = choices(command, flag.unwrap_or_default());
+            let hint = did_you_mean(value, choices.iter().map(String::as_str));
+            let choices: Vec<String> = choices.iter().map(|choice| repr(choice)).collect();
+            format!("invalid choice: {} (choose from {}){hint}", repr(value), choices.join(", "))
         }),
         ErrorKind::ValueValidation => error.source().map(ToString::to_string),
         _ => None,
@@ -29,11 +34,11 @@ pub(super) fn of_clap(program: &str, error: &clap::Error) -> UsageError {
     }
 }
 
-fn choices(error: &clap::Error) -> String {
-    let Some(ContextValue::Strings(choices)) = error.get(ContextKind::ValidValue) else {
-        return String::new();
-    };
-    choices.iter().map(|choice| repr(choice)).collect::<Vec<_>>().join(", ")
+/// All choices of a flag: the peer's, then those of ours, which the help hides.
+fn choices(command: &Command, flag: &str) -> Vec<String> {
+    let is_meant = |arg: &&Arg| arg.get_long() == flag.strip_prefix("--");
+    let choices = command.get_arguments().find(is_meant).map(Arg::get_possible_values);
+    choices.unwrap_or_default().iter().map(|choice| choice.get_name().to_owned()).collect()
 }
 
 /// Refuses a command line without flags that it must have. Beside each stands whether it was given.

@@ -62,8 +62,11 @@ fn several_flags_that_begin_so_are_named_in_order() {
 #[test]
 fn our_flags_are_matched_whole_only() {
     check(&["--random-own", "x", "--random-own=y"], &["--random-own=x", "--random-own=y"]);
-    refuses(&["--random-ow", "5"], "unrecognized arguments: --random-ow 5");
-    refuses(&["--simul"], "unrecognized arguments: --simul");
+    refuses(
+        &["--random-ow", "5"],
+        "unrecognized arguments: --random-ow 5; did you mean --random-own?",
+    );
+    refuses(&["--simul"], "unrecognized arguments: --simul; did you mean --simulate?");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn what_python_runs_of_vllm() {
     assert!(matches!(plot, Invocation::VllmSweep(_)));
     refuses(
         "python -m vllm.benchmarks.mm_processor",
-        "python -m vllm.benchmarks.mm_processor is not built yet",
+        "servemark has no python -m vllm.benchmarks.mm_processor; run it without servemark in front",
     );
 }
 
@@ -59,7 +59,8 @@ fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
     // Its own two flags are never abbreviated.
     refuses(
         &format!("{line} --steady-state-concurrency 0.8"),
-        "unrecognized arguments: --steady-state-concurrency 0.8",
+        "unrecognized arguments: --steady-state-concurrency 0.8; did you mean \
+         --steady-state-concurrency-ratio?",
     );
 }
 
@@ -71,16 +72,100 @@ fn a_refusal_names_the_program_it_is_about() {
 }
 
 #[test]
-fn what_is_not_built_is_named() {
-    refuses("vllm bench startup --model m", "vllm bench startup is not built yet");
-    refuses("evalscope eval", "evalscope eval is not built yet");
+fn what_a_peer_alone_has_is_run_with_the_peer() {
+    for (line, command) in [
+        ("vllm bench startup --model m", "vllm bench startup"),
+        ("vllm chat", "vllm chat"),
+        ("evalscope eval", "evalscope eval"),
+        ("sglang generate --prompt a", "sglang generate"),
+        ("python -m sglang.bench_one_batch", "python -m sglang.bench_one_batch"),
+    ] {
+        let message = format!("servemark has no {command}; run it without servemark in front");
+        refuses(line, &message);
+    }
+}
+
+#[test]
+fn a_server_is_started_without_servemark_in_front() {
+    for (line, command, measure) in [
+        ("vllm serve m --port 8000", "vllm serve", "vllm bench serve"),
+        ("sglang serve --model-path m", "sglang serve", "bench-serving --backend sglang"),
+        (
+            "python3 -m sglang.launch_server --model-path m",
+            "python -m sglang.launch_server",
+            "bench-serving --backend sglang",
+        ),
+        (
+            "python -m vllm.entrypoints.openai.api_server",
+            "python -m vllm.entrypoints.openai.api_server",
+            "vllm bench serve",
+        ),
+        ("/opt/bin/trtllm-serve m", "trtllm-serve", "vllm bench serve"),
+    ] {
+        let message = format!(
+            "{command} starts a server, and servemark measures one that runs; start it without \
+             servemark in front, then measure it with servemark {measure}"
+        );
+        refuses(line, &message);
+    }
+}
+
+#[test]
+fn an_unknown_command_is_told_the_nearest_known_one() {
+    for (line, given, nearest) in [
+        ("bench_serving", "bench_serving", "bench-serving"),
+        ("scor run.jsonl", "scor", "score"),
+        ("vllm bench server --model m", "vllm bench server", "vllm bench serve"),
+        ("vllm bench sweep plott", "vllm bench sweep plott", "vllm bench sweep plot"),
+        ("vllm bnech serve", "vllm bnech", "vllm bench serve"),
+        ("evalscope pref", "evalscope pref", "evalscope perf"),
+        (
+            "python -m sglang.bench_servign",
+            "python -m sglang.bench_servign",
+            "python -m sglang.bench_serving",
+        ),
+    ] {
+        refuses(line, &format!("{given} is no command; did you mean {nearest}?"));
+    }
+}
+
+#[test]
+fn an_unknown_flag_is_told_the_nearest_known_one() {
+    for (line, given, nearest) in [
+        ("bench-serving --reqest-rate 5", "--reqest-rate 5", "--request-rate"),
+        ("vllm bench serve --max-concurency=5", "--max-concurency=5", "--max-concurrency"),
+        ("evalscope perf --model m --paralel 5", "--paralel 5", "--parallel"),
+        ("ais_bench --model-nam m", "--model-nam m", "--model-name"),
+        ("vllm bench sweep plot a --fig-higth 9", "--fig-higth 9", "--fig-height"),
+    ] {
+        let message = format!("unrecognized arguments: {given}; did you mean {nearest}?");
+        refuses(line, &message);
+    }
+}
+
+#[test]
+fn an_unknown_value_is_told_the_nearest_of_all_choices() {
+    let said = |line: &str| read(line).unwrap_err().to_string();
+    let refusal = said("bench-serving --backend ollama-chats");
+    assert!(
+        refusal.contains("'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat')"),
+        "{refusal}"
+    );
+    assert!(refusal.ends_with("; did you mean ollama-chat?\n"), "{refusal}");
+    let refusal = said("vllm bench serve --dataset-name shargpt");
+    assert!(refusal.ends_with("; did you mean sharegpt?\n"), "{refusal}");
+    let refusal = said("evalscope perf --model m --dataset openq");
+    assert!(refusal.ends_with("; did you mean openqa?\n"), "{refusal}");
+    let refusal = said("evalscope perf --model m --api opnai");
+    assert!(refusal.ends_with("; did you mean openai?\n"), "{refusal}");
+    let refusal = said("ais_bench --models vllm_api_steam_chat --datasets x -m perf");
+    assert!(refusal.ends_with("; did you mean vllm_api_stream_chat?\n"), "{refusal}");
 }
 
 #[test]
 fn nonsense_is_told_where_to_look() {
     refuses("", "a command is missing; see servemark --help");
     refuses("vllm bench", "a command is missing; see servemark --help");
-    refuses("vllm serve m", "vllm serve is no command; see servemark --help");
     refuses("ls -l", "ls is no command; see servemark --help");
     refuses("python -m http.server", "python -m http.server is no command; see servemark --help");
     let message = "after python, -m and a module are expected, such as -m sglang.bench_serving";
@@ -124,6 +209,54 @@ fn tables_of_evalscope_may_name_their_version() {
     assert_eq!(style("score r --as native,evalscope-1.0 --style 1.7"), EvalscopeStyle::V1_7);
     assert_eq!(style("score r --as native,evalscope"), EvalscopeStyle::default());
     assert!(read("score r --as evalscope-2.0").is_err());
+}
+
+#[test]
+fn a_score_takes_the_percentiles_of_vllms_table() {
+    let line = "score r --as vllm --percentile-metrics ttft,e2el --metric-percentiles 50,99.9";
+    let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
+    let of_run = ScoringSpec::default();
+    let scoring = args.how.scoring(of_run.clone());
+    let vllm = of_run.vllm.with_metrics(["ttft", "e2el"]).with_percentiles(vec![50.0, 99.9]);
+    assert_eq!(scoring.vllm, vllm);
+    assert!(args.how.check(&scoring).is_ok());
+    assert!(read("score r --as vllm --metric-percentiles 101").is_err());
+    let Invocation::Score(args) = read("score r --metric-percentiles 50").unwrap() else {
+        panic!("it is a score")
+    };
+    let refusal = args.how.check(&args.how.scoring(ScoringSpec::default())).unwrap_err();
+    let message = "--metric-percentiles has no effect without vLLM's table (--as vllm)";
+    assert_eq!(refusal.to_string(), message);
+}
+
+#[test]
+fn the_help_of_bench_embedding_tells_its_own_defaults_and_choices() {
+    let help = read("bench-embedding --help").unwrap_err().to_string();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    for told in [
+        "by default sglang-embedding, with --task rerank sglang-rerank",
+        "by default random-ids",
+        "by default embedding",
+    ] {
+        assert!(help.contains(told), "{told} is not in {help}");
+    }
+    for foreign in ["default: sharegpt", "trt,", "--image-count", "--mooncake-prompts", "mmmu,"] {
+        assert!(!help.contains(foreign), "{foreign} is in {help}");
+    }
+    for dataset in [
+        "sharegpt",
+        "custom",
+        "random",
+        "random-ids",
+        "generated-shared-prefix",
+        "longbench_v2",
+        "speed-bench",
+        "azure-trace",
+        "servegen",
+    ] {
+        read(&format!("bench-embedding --dataset-name {dataset} --dataset-path a")).unwrap();
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::settled::{Settled, Step};
 use super::sla::SlaSearch;
 use super::{Used, dataset, load, namespace, output, server, wire};
 use crate::argparse::Given;
+use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::at_least;
@@ -131,7 +132,7 @@ impl Planner {
         plan.output = output::output(folder);
         let shown = folder.to_string_lossy();
         plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
-        plan.check().map_err(CliError::Plan)?;
+        plan.check().map_err(Dialect::Evalscope.refuse())?;
         Ok(plan)
     }
 }

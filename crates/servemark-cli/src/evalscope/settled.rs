@@ -11,6 +11,7 @@ use super::args::{EvalscopeArgs, LoadArgs, PromptArgs};
 use super::url::Address;
 use super::{settings, sla};
 use crate::error::CliError;
+use crate::nearest::did_you_mean;
 use crate::number::at_least;
 
 /// What a command line means.
@@ -132,7 +133,10 @@ fn check_workers(args: &EvalscopeArgs) -> Result<(), CliError> {
 
 fn dataset(name: &str) -> Result<EvalscopeName, CliError> {
     name.parse().map_err(|error| {
-        CliError::Peer(format!("Dataset plugin '{name}' is not registered. --dataset: {error}"))
+        let hint = did_you_mean(name, EvalscopeName::ALL.map(EvalscopeName::as_str));
+        CliError::Peer(format!(
+            "Dataset plugin '{name}' is not registered. --dataset: {error}{hint}"
+        ))
     })
 }
 
@@ -161,7 +165,8 @@ fn api(name: &str) -> Result<EvalscopeApi, CliError> {
     EvalscopeApi::of(name).ok_or_else(|| {
         let known: Vec<&str> =
             EvalscopeApi::ALL.iter().flat_map(|api| api.names()).copied().collect();
-        CliError::setting("--api", format!("must be one of {}, not {name}", known.join(", ")))
+        let hint = did_you_mean(name, known.iter().copied());
+        CliError::setting("--api", format!("must be one of {}, not {name}{hint}", known.join(", ")))
     })
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
-    AgenticTraceSpec, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping, ImageCount,
-    ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, MooncakeWorkload, OpenaiSpec, PromptForm,
-    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, Source, SpeedBenchCategory,
-    SpeedBenchSpec, TraceFormat, TraceSpec,
+    AgenticTraceSpec, BadLine, CustomSpec, DatasetName, DatasetSpec, FixedOutput, Grouping,
+    ImageCount, ImageSpec, LongBenchSpec, MmmuSpec, MooncakePrompts, MooncakeSpec,
+    MooncakeWorkload, OpenaiSpec, PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping,
+    ShareGptSpec, Source, SpeedBenchCategory, SpeedBenchSpec, TraceFormat, TraceSpec,
 };
 use servemark_plan::WorkloadSpec;
 
@@ -78,7 +78,7 @@ fn dataset(
         DatasetName::Custom => {
             let mut spec = CustomSpec::default();
             spec.path = path(args);
-            spec.on_bad_line = own.bad_lines;
+            spec.on_bad_line = own.bad_lines.unwrap_or(BadLine::Skip);
             spec.shaping = shaping(args)?;
             DatasetSpec::Custom(spec)
         }
@@ -86,7 +86,7 @@ fn dataset(
         DatasetName::Openai => {
             let mut spec = OpenaiSpec::default();
             spec.path = path(args);
-            spec.on_bad_line = own.bad_lines;
+            spec.on_bad_line = own.bad_lines.unwrap_or(BadLine::Skip);
             spec.output_tokens = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
             DatasetSpec::Openai(spec)
         }
@@ -143,7 +143,7 @@ fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
 fn long_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<LongBenchSpec, CliError> {
     let mut spec = LongBenchSpec::default();
     spec.path = path(args);
-    spec.on_bad_line = own.bad_lines;
+    spec.on_bad_line = own.bad_lines.unwrap_or_default();
     let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
     spec.output_tokens = output.unwrap_or(spec.output_tokens);
     spec.context_tokens = context_tokens(args)?;
@@ -153,7 +153,7 @@ fn long_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<LongBenchSpec, CliErr
 fn speed_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<SpeedBenchSpec, CliError> {
     let mut spec = SpeedBenchSpec::default();
     spec.path = path(args);
-    spec.on_bad_line = own.bad_lines;
+    spec.on_bad_line = own.bad_lines.unwrap_or_default();
     spec.category = args.speed_bench_category.as_deref().and_then(SpeedBenchCategory::of);
     spec.output_tokens = at_least("--speed-bench-output-len", 0, args.speed_bench_output_len)?;
     Ok(spec)
@@ -232,7 +232,7 @@ fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliE
     };
     let rounds: u32 = at_least("--mooncake-num-rounds", 1, replay.mooncake_num_rounds)?;
     spec.rounds = NonZero::new(rounds).unwrap_or(spec.rounds);
-    spec.prompts = replay.mooncake_prompts;
+    spec.prompts = replay.mooncake_prompts.unwrap_or(MooncakePrompts::Sglang);
     Ok(spec)
 }
 

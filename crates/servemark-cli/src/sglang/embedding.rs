@@ -68,7 +68,52 @@ fn extend(command: Command) -> Command {
         .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
         .after_help(SEARCH_NOTES)
         .mut_args(hide)
+        .mut_args(told)
 }
+
+/// The argument with the default and the choices that it has here, where SGLang's are others.
+fn told(arg: Arg) -> Arg {
+    let help = TOLD.iter().find(|(name, _)| arg.get_long() == Some(name)).map(|(_, help)| *help);
+    match help {
+        Some(help) => arg.help(help).hide_default_value(true).hide_possible_values(true),
+        None => arg,
+    }
+}
+
+/// Flags with other defaults and fewer choices than SGLang's.
+const TOLD: [(&str, &str); 8] = [
+    (
+        "backend",
+        "The server and the route it is asked by: sglang-embedding, vllm-embedding, sglang-rerank or \
+         vllm-rerank; by default sglang-embedding, with --task rerank sglang-rerank",
+    ),
+    (
+        "dataset-name",
+        "Where texts come from: sharegpt, custom, random, random-ids, generated-shared-prefix, \
+         longbench_v2, speed-bench, azure-trace or servegen; by default random-ids, with \
+         --dataset-path sharegpt",
+    ),
+    ("dataset-path", "The file of sharegpt, random, custom or a trace; for servegen a folder"),
+    (
+        "port",
+        "The server's port; by default the backend's: 8000 for vllm-embedding and vllm-rerank, else \
+         30000",
+    ),
+    ("random-input-len", "The longest text of random and random-ids; by default 1024"),
+    (
+        "warmup-requests",
+        "How many copies of the first request to send before the measurement; by default 1",
+    ),
+    (
+        "layout",
+        "The tables to print, in this order: sglang, native, embedding; by default embedding",
+    ),
+    (
+        "tolerate-failures",
+        "The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default \
+         0.01",
+    ),
+];
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: embeddings and rankings")]
@@ -263,8 +308,21 @@ fn parse_grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 
 const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
 
-/// Flags about output, which is not there; they are taken with a warning and not listed.
-const IDLE: [&str; 14] = [
+/// Flags about output, pictures and conversations, which are not there; they are taken as SGLang takes
+/// them, and not listed.
+const IDLE: [&str; 26] = [
+    "agentic-max-turns",
+    "dataset-offset",
+    "gsp-num-turns",
+    "image-content",
+    "image-count",
+    "image-format",
+    "image-resolution",
+    "mooncake-num-rounds",
+    "mooncake-prompts",
+    "mooncake-workload",
+    "random-image-count",
+    "tokenize-prompt",
     "cache-report",
     "disable-ignore-eos",
     "disable-stream",

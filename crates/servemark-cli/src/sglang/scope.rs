@@ -20,9 +20,17 @@ pub(super) struct Scene<'a> {
     pub(super) backend: BackendName,
 }
 
+/// What is warned of where SGLang's own prompts are sent and nobody asked for them.
+const SHORT_PROMPTS: &str = "prompts of mooncake are SGLang's own, some 130 tokens for each block of 512, \
+                             whatever the trace says; --mooncake-prompts lengths sends as many tokens as \
+                             it says";
+
 impl Scene<'_> {
     /// Refuses our own flags without effect, and warns of the peer's.
     pub(super) fn check(&self, warnings: &mut Vec<String>) -> Result<(), CliError> {
+        if self.is_mooncake() && !self.given.is("--mooncake-prompts") {
+            warnings.push(SHORT_PROMPTS.to_owned());
+        }
         own::check(self.given)?;
         check_scopes(SCOPES, self.given, |in_use| in_use(self), warnings)
     }

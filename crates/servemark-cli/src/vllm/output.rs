@@ -27,7 +27,8 @@ pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
 /// What the table and the result tell; an empty list of metrics is none, as with vLLM.
 fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
     let metrics = args.output.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
-    let mut options = VllmOptions::default().with_percentiles(percentiles(&args.output)?);
+    let mut options =
+        VllmOptions::default().with_percentiles(percentiles(&args.output.metric_percentiles)?);
     if let Some(metrics) = metrics {
         options = options.with_metrics(metrics.split(','));
     }
@@ -89,13 +90,15 @@ pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     Ok(echo)
 }
 
-/// JSON has no infinity.
+/// A rate, or the word `inf`, which vLLM writes of an infinite request rate. Of an infinite burstiness
+/// it writes Python's `Infinity`, and so does the result's writer.
 fn rate(rate: f64) -> Value {
     if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
 }
 
-fn percentiles(args: &OutputArgs) -> Result<Vec<f64>, CliError> {
-    args.metric_percentiles.split(',').map(percentile).collect()
+/// Reads the value of `--metric-percentiles`.
+pub(crate) fn percentiles(list: &str) -> Result<Vec<f64>, CliError> {
+    list.split(',').map(percentile).collect()
 }
 
 fn percentile(text: &str) -> Result<f64, CliError> {

@@ -202,17 +202,26 @@ pub fn parse(
         "" | "-h" | "--help" => return Err(UsageError::help(HELP)),
         _ => {
             let given = format!("vllm bench sweep {kind}");
-            return Err(UsageError::refused("servemark vllm", CliError::UnknownCommand { given }));
+            let unknown = CliError::unknown_command(given, KINDS);
+            return Err(UsageError::refused("servemark vllm", unknown));
         }
     };
     let taken = usize::from(kind.starts_with("plot"));
-    let leftovers: Vec<&str> =
-        given.reading.leftovers.iter().skip(taken).map(String::as_str).collect();
+    let leftovers = given.reading.leftovers.get(taken..).unwrap_or_default();
     if !leftovers.is_empty() {
-        return Err(refuse(CliError::Unrecognized(leftovers.join(" "))));
+        return Err(refuse(given.reading.unrecognized(leftovers)));
     }
     built.map_err(refuse)
 }
+
+/// The sweeps that vLLM has.
+const KINDS: [&str; 5] = [
+    "vllm bench sweep plot",
+    "vllm bench sweep plot_pareto",
+    "vllm bench sweep serve",
+    "vllm bench sweep serve_workload",
+    "vllm bench sweep startup",
+];
 
 /// The folder, which no flag takes.
 fn positional(given: &Given) -> Option<PathBuf> {

@@ -269,7 +269,7 @@ fn a_trace_replayed_at_half_its_speed() {
     .workload.dataset.dataset = "mooncake"
     .workload.dataset.workload = "toolagent"
     .workload.dataset.rounds = 3
-    .workload.dataset.prompts = "lengths"
+    .workload.dataset.prompts = "sglang"
     .workload.dataset.shaping is gone
     .workload.requests = 7
     .load.arrivals.process = "trace"
@@ -279,13 +279,18 @@ fn a_trace_replayed_at_half_its_speed() {
     .echo.backend = "vllm"
     .echo.dataset_name = "mooncake"
     "#);
+    let warnings = parsed(line).warnings;
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("--mooncake-prompts lengths"),
+        "{warnings:?}"
+    );
+    let line = "--dataset-name mooncake --mooncake-prompts lengths --use-trace-timestamps";
     assert!(parsed(line).warnings.is_empty());
-    let line = "--dataset-name mooncake --mooncake-prompts sglang --use-trace-timestamps";
     insta::assert_snapshot!(differences(line), @r#"
     .workload.dataset.dataset = "mooncake"
     .workload.dataset.workload = "conversation"
     .workload.dataset.rounds = 1
-    .workload.dataset.prompts = "sglang"
+    .workload.dataset.prompts = "lengths"
     .workload.dataset.shaping is gone
     .load.arrivals.process = "trace"
     .load.arrivals.slowdown = 1.0

@@ -22,6 +22,15 @@ pub(super) fn samples(
     Ok(samples.into_iter().flatten().collect())
 }
 
+/// What SGLang warms up with: longer than any request that it measures, and of the file's first row,
+/// which need not be the first in time.
+pub(super) fn warm_up(row: &Row, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
+    let text =
+        question(row, WORDS_A_BLOCK_OF_WARM_UP, "Can you tell me a detailed story in 1000 words?");
+    let tokens = tokenizer.count(&text, SpecialTokens::Add)?;
+    Ok(Sample::new(text, tokens, row.output_tokens))
+}
+
 fn sample(row: &Row, round: u32, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
     let messages = conversation(row, round);
     let text = tokenizer.apply_chat_template(&messages).unwrap_or_else(|_| plain(&messages));
@@ -31,17 +40,18 @@ fn sample(row: &Row, round: u32, tokenizer: &dyn Tokenizer) -> Result<Sample, To
 
 /// The user's question and a made-up answer, again and again, up to the question of a round.
 fn conversation(row: &Row, round: u32) -> Vec<JsonObject> {
-    let base = base(row);
+    let base = question(row, WORDS_A_BLOCK, "Tell me a story based on this context.");
     let answer = ["story"].repeat(row.output_tokens as usize).join(" ");
     let ask = |round: u32| message("user", format!("Round {round}: {base}"));
     let earlier = (1..round).flat_map(|round| [ask(round), message("assistant", answer.clone())]);
     earlier.chain([ask(round)]).collect()
 }
 
-fn base(row: &Row) -> String {
-    let words = ["hi"].repeat(WORDS_A_BLOCK).join(" ");
+/// The same words for every block, and what is asked for.
+fn question(row: &Row, words_a_block: usize, asked: &str) -> String {
+    let words = ["hi"].repeat(words_a_block).join(" ");
     let blocks = row.hash_ids.iter().map(|id| format!("{id}{words}"));
-    blocks.chain(["Tell me a story based on this context.".to_owned()]).collect()
+    blocks.chain([asked.to_owned()]).collect()
 }
 
 fn message(role: &str, content: String) -> JsonObject {
@@ -61,3 +71,4 @@ fn plain(messages: &[JsonObject]) -> String {
 }
 
 const WORDS_A_BLOCK: usize = 128;
+const WORDS_A_BLOCK_OF_WARM_UP: usize = 512;

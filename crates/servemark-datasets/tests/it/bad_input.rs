@@ -237,7 +237,8 @@ fn lines_are_skipped_only_when_asked_and_never_silently() {
     assert_eq!(
         skipped.to_string(),
         format!(
-            "lines left out: 2; the first is {}:1: EOF while parsing an object at column 1",
+            "lines left out: 2; the first is {}:1: EOF while parsing an object at column 1; \
+             --bad-lines fail stops there instead",
             path.display()
         )
     );
@@ -254,8 +255,8 @@ fn a_draw_that_gives_nothing_says_why() {
         As::CustomSkipping,
         "x",
         &format!(
-            "{nothing}{too_short}; lines left out: 1; the first is FILE:1: expected value at \
-             column 1"
+            "{nothing}{too_short}; lines left out: 1; the first is FILE:1: expected value \
+             at column 1; --bad-lines fail stops there instead"
         ),
     );
     fails(As::Random, "[]", &format!("{nothing}the file has no prompt that is not empty"));

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use servemark_core::Prompt;
 use servemark_datasets::{DatasetSpec, MooncakePrompts, MooncakeSpec, TraceFormat, TraceSpec};
 use servemark_rng::RandomState;
 use tempfile::{NamedTempFile, tempdir};
@@ -88,6 +89,29 @@ fn sglangs_prompts_need_no_length() {
     let spec = DatasetSpec::Mooncake(spec);
     let drawn = draw(&spec, 10, tokenizer("gpt2"), &mut RandomState::seeded(1)).unwrap();
     assert_eq!(drawn.sessions[0].first.output_tokens, 256);
+}
+
+#[test]
+fn sglangs_warm_up_is_made_of_the_files_first_row() {
+    let file = NamedTempFile::new().unwrap();
+    let rows = r#"{"timestamp": 9, "input_length": 600, "hash_ids": [7, 8], "output_length": 5}
+        {"timestamp": 1, "input_length": 600, "hash_ids": [1], "output_length": 6}"#;
+    fs::write(&file, rows).unwrap();
+    let mut spec = MooncakeSpec::default();
+    spec.path = Some(file.path().to_owned());
+    let drawn = |spec: &MooncakeSpec| {
+        let spec = DatasetSpec::Mooncake(spec.clone());
+        draw(&spec, 10, tokenizer("gpt2"), &mut RandomState::seeded(1)).unwrap()
+    };
+    assert_eq!(drawn(&spec).warm_up, None);
+    spec.prompts = MooncakePrompts::Sglang;
+    let drawn = drawn(&spec);
+    let warm_up = drawn.warm_up.unwrap();
+    let words = ["hi"; 512].join(" ");
+    let expected = format!("7{words}8{words}Can you tell me a detailed story in 1000 words?");
+    assert_eq!(warm_up.prompt, Prompt::Text(expected));
+    assert_eq!(warm_up.output_tokens, 5);
+    assert_eq!(drawn.sessions[0].first.output_tokens, 6);
 }
 
 #[test]

@@ -37,6 +37,10 @@ async fn offline_without_a_copy() {
         let error = user.dataset(&source).await.unwrap_err().to_string();
         assert!(error.contains("ShareGPT_Vicuna_unfiltered is not in the cache"), "{error}");
         assert!(error.contains("give its file (--dataset-path FILE)"), "{error}");
+        assert!(error.contains("forbids to ask the hub;"), "{error}");
+        let trace = DatasetSource::of("mooncake/toolagent").unwrap();
+        let error = user.dataset(&trace).await.unwrap_err().to_string();
+        assert!(error.contains("forbids to ask GitHub;"), "{error}");
     }
     assert_eq!(hub.take_seen(), []);
 }

@@ -89,8 +89,13 @@ impl<'a> Details<'a> {
         let error = |record: &'a RequestRecord| {
             record.outcome.as_ref().map_or_else(|e| &*e.message, |_| "")
         };
+        // SGLang reads the server's count of answers that are made of tokens, and of no others.
+        let reads_server = report.log.header().facts.generates();
+        let input = |score: &RequestScore<'_>| {
+            if reads_server { score.prompt_tokens } else { score.planned.prompt_tokens }
+        };
         Self {
-            input_lens: scores.iter().map(|score| score.prompt_tokens).collect(),
+            input_lens: scores.iter().map(input).collect(),
             output_lens: scores.iter().map(RequestScore::output_token_count).collect(),
             ttfts: scores.iter().map(|score| score.ttft_s.unwrap_or_default()).collect(),
             itls: scores.iter().map(|score| score.itl_s.clone()).collect(),

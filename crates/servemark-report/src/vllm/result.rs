@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, RunFacts};
 use servemark_metrics::{Diffusion, Gaps, Metrics, Probes, RequestScore, Speculation};
-use servemark_pyjson::{Text, to_writer};
+use servemark_pyjson::{Infinity, Text, to_writer};
 
 use super::families::{Family, families};
 use super::lists::{GAPS, Lists};
@@ -95,6 +95,8 @@ impl Serialize for Document<'_, '_> {
             if key == GAPS && value.is_null() {
                 let gaps: Vec<&Gaps<'_>> = self.scores.iter().map(|score| &score.itl_s).collect();
                 map.serialize_entry(key, &gaps)?;
+            } else if key == "burstiness" && value == "inf" {
+                map.serialize_entry(key, &Infinity)?;
             } else {
                 map.serialize_entry(key, value)?;
             }

@@ -514,6 +514,24 @@ fn sglangs_line_of_a_killed_run_says_so() {
 }
 
 #[test]
+fn input_lengths_of_embeddings_are_the_plans_as_with_sglang() {
+    let lens = |route: &str| {
+        let mut facts = facts();
+        facts.api_path = route.into();
+        let mut recorder = request(0);
+        recorder.at(at(9_000)).usage(Usage::new(Some(52), None));
+        let record = recorder.finish(Ok(Finish::default()), at(9_000));
+        let log = RunLog::new(header(facts), vec![record], Some(Footer::default()));
+        let metrics = Metrics::score(&log, &MetricPolicy::sglang());
+        let layout = Layout::Sglang(SglangOptions::default().with_output_details());
+        let line = written(&*layout.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
+        serde_json::from_str::<Value>(&line).unwrap()["input_lens"].clone()
+    };
+    assert_eq!(lens("/v1/embeddings"), serde_json::json!([40]));
+    assert_eq!(lens("/v1/chat/completions"), serde_json::json!([52]));
+}
+
+#[test]
 fn our_document_has_the_run_and_every_number() {
     let log = finished();
     let metrics = Metrics::score(&log, &MetricPolicy::native());

@@ -24,6 +24,14 @@ fn the_table_is_the_peers_but_for_the_failures() {
 fn the_line_is_the_peers_but_for_what_is_no_json() {
     let json = |golden: &Golden| {
         let line = golden.jsonl.as_ref()?.replace(": Infinity,", ": null,");
+        // The outputs behind this line were made up, with lengths that only a server could have told.
+        // The peer's client reads none of embeddings, and lists what it planned.
+        let line = if golden.backend.contains("embedding") {
+            let (told, planned) = ("[10, 10, 10, 10, 10]", "[30, 31, 32, 33, 34]");
+            line.replace(&format!("\"input_lens\": {told}"), &format!("\"input_lens\": {planned}"))
+        } else {
+            line
+        };
         // The peer writes what the server sent; we keep the length as a float.
         Some(line.replace("\"accept_length\": 2,", "\"accept_length\": 2.0,"))
     };

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{
-    Layout, Report, VllmDetails, VllmOptions, VllmResult, vllm_file_name, vllm_pytorch_records,
+    Layout, Report, ReportFormat as _, VllmDetails, VllmOptions, VllmResult, vllm_file_name,
+    vllm_pytorch_records,
 };
 
 use crate::recorded::Recorded;
@@ -100,6 +101,23 @@ fn a_run_of_another_command_line_says_what_its_facts_say() {
     assert_eq!((&ours["num_prompts"], &ours["request_rate"]), (&json!(12), &json!("inf")));
     assert_eq!((&ours["burstiness"], &ours["model_id"]), (&json!(1.0), &json!("org/a-model")));
     assert_eq!(vllm_file_name(&log, None, 0), "openai-infqps-a-model-20260304-040616.json");
+}
+
+#[test]
+fn an_infinite_burstiness_is_written_as_python_writes_it() {
+    let golden = Recorded::named("brief").golden;
+    let log = golden.log();
+    let mut header = log.header().clone();
+    header.facts.echo.insert("burstiness".to_owned(), json!("inf"));
+    let records = log.records().to_vec();
+    let log = servemark_core::RunLog::new(header, records, log.footer().cloned());
+    let metrics = Metrics::score(&log, &golden.policy());
+    let audit = Audit::of(&log);
+    let mut written = Vec::new();
+    VllmResult::default().write(&Report::new(&log, &metrics, &audit), &mut written).unwrap();
+    let text = String::from_utf8(written).unwrap();
+    assert!(text.contains(r#""request_rate": "inf", "burstiness": Infinity, "#), "{text}");
+    assert_eq!(servemark_pyjson::parse(&text).unwrap()["burstiness"], Value::Null);
 }
 
 #[test]

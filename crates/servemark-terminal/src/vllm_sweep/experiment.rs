@@ -11,7 +11,7 @@ use servemark::runner::Stop;
 use servemark::{ExitCode, RunContext};
 use servemark_cli::CliError;
 use servemark_cli::vllm::sweep::{Combination, Experiment, combinations, file_name};
-use servemark_pyjson::{Style, Text, to_string};
+use servemark_pyjson::{Style, Text, standard, to_string};
 
 use crate::screen;
 
@@ -92,9 +92,9 @@ pub(super) fn read_result(
     run: i64,
     of: &[&Combination],
 ) -> anyhow::Result<JsonObject> {
-    let text =
-        fs::read(path).with_context(|| format!("cannot find results at {}", path.display()))?;
-    let mut result: JsonObject = serde_json::from_slice(&text)
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot find results at {}", path.display()))?;
+    let mut result: JsonObject = serde_json::from_str(&standard(&text))
         .with_context(|| format!("{} holds no result", path.display()))?;
     result.insert("run_number".to_owned(), json!(run));
     for (key, value) in of.iter().flat_map(|combination| combination.parameters()) {

@@ -10,6 +10,7 @@ use servemark::core::JsonObject;
 use servemark::report::Records;
 use servemark::report::chart::Figure;
 use servemark_cli::vllm::sweep::{ParetoSweep, PlotSweep, file_name};
+use servemark_pyjson::standard;
 
 use super::experiment::say;
 
@@ -83,8 +84,9 @@ fn results(folder: &Path) -> anyhow::Result<Records> {
     summaries(folder, &mut files)?;
     let mut rows: Vec<JsonObject> = Vec::new();
     for file in files {
-        let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let list: Vec<JsonObject> = serde_json::from_slice(&text)
+        let text =
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let list: Vec<JsonObject> = serde_json::from_str(&standard(&text))
             .with_context(|| format!("{} is no list of results", file.display()))?;
         rows.extend(list);
     }

@@ -78,7 +78,12 @@ impl fmt::Display for News<'_> {
             Self::EngineLost { why } => write!(f, "{why}"),
             Self::AskingForModel => f.write_str("Asking the server which model it serves."),
             Self::ModelFound { name, .. } => write!(f, "The server serves {}.", printable(name)),
-            Self::LookingUp { what } => write!(f, "Looking up {what} on the hub."),
+            Self::Fewer { dataset, asked, drawn } => write!(
+                f,
+                "warning: {asked} requests or conversations were asked for, and the data set {dataset} \
+                 has {drawn} that can be sent"
+            ),
+            Self::LookingUp { what, place } => write!(f, "Looking up {what} on {place}."),
             Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
             Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
             Self::Aligning { counted, expected } => write!(
@@ -189,7 +194,7 @@ fn drawn(
     notices: &[String],
 ) -> fmt::Result {
     write!(f, "{}", summary.to_string().trim_end())?;
-    skipped.map_or(Ok(()), |skipped| write!(f, "\n{}", one_line(skipped)))?;
+    skipped.map_or(Ok(()), |skipped| write!(f, "\nwarning: {}", one_line(skipped)))?;
     notices.iter().try_for_each(|notice| write!(f, "\n{}", printable(notice)))
 }
 

@@ -52,9 +52,9 @@ impl Source {
         }
         let text = fs::read_to_string(path).map_err(failed)?;
         let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-        let result = serde_json::from_str::<Value>(last).ok().filter(Value::is_object);
+        let result = servemark_pyjson::parse(last).ok().filter(Value::is_object);
         result
-            .or_else(|| serde_json::from_str(&text).ok().filter(Value::is_object))
+            .or_else(|| servemark_pyjson::parse(&text).ok().filter(Value::is_object))
             .map(Self::Result)
             .ok_or_else(|| CompareError::NoResult { path: path.into() })
     }

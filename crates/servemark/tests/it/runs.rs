@@ -347,6 +347,9 @@ fn a_traces_sessions_are_conversations_for_chat_backends_only() {
     let mut turns: Vec<_> = log.measured().map(|record| (record.index, record.turn)).collect();
     turns.sort_unstable();
     assert_eq!(turns, [(0, 0), (0, 1), (1, 0)]);
+    // The warm-up is the whole first conversation.
+    let warm_up = log.records().iter().filter(|record| record.phase == Phase::Warmup);
+    assert_eq!(warm_up.map(|record| record.turn).collect::<Vec<_>>(), [0, 1]);
     assert!(log.measured().all(RequestRecord::is_success));
     let error = run(&planned(BackendName::Vllm)).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::Usage);

@@ -11,9 +11,10 @@ pub(in crate::sglang) struct OwnArgs {
     /// Ask OpenAI routes to count tokens at the end of the stream
     #[arg(long)]
     pub(in crate::sglang) include_usage: bool,
-    /// What to do about a line of custom or openai that is not JSON: fail, or skip it and say so
-    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_bad_line)]
-    pub(in crate::sglang) bad_lines: BadLine,
+    /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by
+    /// default skip for custom and openai, as SGLang does, and fail for the others
+    #[arg(long, value_name = "WHAT", value_parser = parse_bad_line)]
+    pub(in crate::sglang) bad_lines: Option<BadLine>,
 }
 
 #[derive(Args, Clone, Debug)]

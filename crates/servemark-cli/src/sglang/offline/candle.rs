@@ -78,7 +78,8 @@ pub(super) fn spec(
     let given = Given::read(command, &PEER, &[], leftovers).map_err(refuse)?;
     if !given.reading.leftovers.is_empty() {
         let unknown = given.reading.leftovers.join(" ");
-        return Err(refuse(CliError::Unrecognized(format!("{unknown} (the engine {KNOWN})"))));
+        let unknown = format!("{unknown} (the engine {KNOWN})");
+        return Err(refuse(given.reading.unrecognized(&[unknown])));
     }
     let (args, _): (CandleArgs, _) = given.typed(program)?;
     args.spec(target).map(Some).map_err(refuse)

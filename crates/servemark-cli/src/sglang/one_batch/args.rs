@@ -201,9 +201,10 @@ pub(super) struct ServerArgs {
     /// The Python that can import SGLang, to start a server
     #[arg(long, value_name = "PATH")]
     pub(super) python: Option<String>,
-    /// What to do about a line of custom or longbench_v2 that is not JSON: fail, or skip it and say so
-    #[arg(long, value_name = "WHAT", default_value = "fail", value_parser = parse_bad_line)]
-    pub(super) bad_lines: BadLine,
+    /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by
+    /// default skip for custom, as SGLang does, and fail for longbench_v2
+    #[arg(long, value_name = "WHAT", value_parser = parse_bad_line)]
+    pub(super) bad_lines: Option<BadLine>,
     /// What a GPU costs an hour, in dollars; SGLang takes 2, and 4 for a Blackwell
     #[arg(long, value_name = "DOLLARS", default_value = "2", value_parser = python::float)]
     pub(super) gpu_hourly_cost: f64,

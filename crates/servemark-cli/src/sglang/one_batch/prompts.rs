@@ -4,8 +4,9 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use servemark_datasets::{
-    BatchLengths, BatchSource, BatchSpec, CustomSpec, DatasetSpec, LongBenchSpec, PromptForm,
-    PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, SharedPrefixSpec, Source,
+    BadLine, BatchLengths, BatchSource, BatchSpec, CustomSpec, DatasetSpec, LongBenchSpec,
+    PromptForm, PromptFormat, RandomSpec, RangeRatio, Shaping, ShareGptSpec, SharedPrefixSpec,
+    Source,
 };
 
 use super::args::OneBatchArgs;
@@ -58,13 +59,14 @@ fn dataset(
         }
         "custom" => {
             let mut spec = CustomSpec::default();
-            spec.on_bad_line = args.server.bad_lines;
+            spec.on_bad_line = args.server.bad_lines.unwrap_or(BadLine::Skip);
             (spec.path, spec.shaping) = (path(args), shaping(args));
             DatasetSpec::Custom(spec)
         }
         "longbench_v2" => {
             let mut spec = LongBenchSpec::default();
-            (spec.path, spec.on_bad_line) = (path(args), args.server.bad_lines);
+            spec.path = path(args);
+            spec.on_bad_line = args.server.bad_lines.unwrap_or_default();
             DatasetSpec::LongBenchV2(spec)
         }
         "random-ids" => DatasetSpec::Random(random(Source::Vocabulary, input, output)),

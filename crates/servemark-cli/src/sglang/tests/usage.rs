@@ -7,7 +7,17 @@ use crate::sglang::args::SglangArgs;
 use crate::sglang::parse;
 
 /// Where we differ on purpose: the command line, what we say, and why.
-const DIFFERENCES: [(&str, Option<&str>); 4] = [
+const DIFFERENCES: [(&str, Option<&str>); 5] = [
+    // The list of choices holds ours besides the peer's.
+    (
+        "--backend nope",
+        Some(
+            "argument --backend: invalid choice: 'nope' (choose from 'sglang', 'sglang-native', \
+             'sglang-oai', 'sglang-oai-chat', 'sglang-embedding', 'vllm', 'vllm-chat', \
+             'vllm-embedding', 'lmdeploy', 'lmdeploy-chat', 'trt', 'gserver', 'truss', \
+             'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat')",
+        ),
+    ),
     // The Python client hands these to another client, which lacks them; ours is the only one.
     (
         "--rust-client --backend trt",
