@@ -2,6 +2,7 @@
 //!
 //! `servemark` is put in front of the command that is run already, or before a name of ours.
 
+mod script;
 mod unknown;
 
 use std::ffi::{OsStr, OsString};
@@ -17,6 +18,7 @@ use crate::rerun::{self, Rerun};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::{self, Sweep};
+use crate::sglang::older;
 use crate::sglang::one_batch::{self, OneBatch};
 use crate::slo::SloRuns;
 use crate::sweep::{SweepRuns, bench};
@@ -120,7 +122,9 @@ pub fn parse(
         }
         "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
-        _ => Err(UsageError::refused(PROGRAM, unknown::command(&name, args))),
+        file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
+        shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
+        _ => Err(refused(unknown::command(&name, args))),
     }
 }
 
@@ -130,8 +134,11 @@ pub fn bench_serving(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    bench(program, args, environment, |program, args, environment| {
-        sglang::parse(program, args, environment)
+    let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
+    bench(program, renewed.args, environment, |program, args, environment| {
+        let mut parsed = sglang::parse(program, args, environment)?;
+        parsed.warnings.extend_from_slice(&renewed.warnings);
+        Ok(parsed)
     })
 }
 
@@ -167,6 +174,9 @@ fn module(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    if script::is_python_file(&switch.to_string_lossy()) {
+        return script::of_file(&switch, python.to_str(), args, environment);
+    }
     let module = args.next().filter(|_| switch == "-m").unwrap_or_default();
     let module = module.to_string_lossy().into_owned();
     match module.as_str() {
@@ -233,6 +243,10 @@ fn is_python(name: &str) -> bool {
 fn is_interpreter_switch(arg: &OsStr) -> bool {
     let letters = arg.to_str().and_then(|arg| arg.strip_prefix('-')).unwrap_or_default();
     !letters.is_empty() && letters.chars().all(|letter| "bBdEiIOPqRsSuvx".contains(letter))
+}
+
+fn refused(error: CliError) -> UsageError {
+    UsageError::refused(PROGRAM, error)
 }
 
 const PROGRAM: &str = "servemark";

@@ -97,6 +97,15 @@ pub enum CliError {
         /// What is wrong with it, and what would do.
         why: String,
     },
+    /// A shell, or a script for one, where a command is expected.
+    #[error(
+        "{given} is a shell or a script for one, and servemark reads one command line: put servemark \
+         in front of the command inside the script"
+    )]
+    ShellScript {
+        /// The first argument.
+        given: String,
+    },
     /// A rule of the peer between two flags.
     #[error("{0}")]
     Together(&'static str),
@@ -124,6 +133,16 @@ pub enum CliError {
         given: String,
         /// The known command that was most likely meant.
         nearest: Option<String>,
+    },
+    /// A program of Python's that is no peer's client.
+    #[error(
+        "{given} is no client that servemark knows; it knows bench_serving.py, \
+         bench_offline_throughput.py and bench_one_batch_server.py of SGLang, and \
+         benchmark_serving.py, benchmark_throughput.py and benchmark_latency.py of vLLM"
+    )]
+    UnknownScript {
+        /// The file's name.
+        given: String,
     },
     /// Arguments that no flag takes.
     #[error("unrecognized arguments: {given}{hint}")]

@@ -160,7 +160,18 @@ fn understand(
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let (hub, cache) = (environment.hub(), environment.cache());
-    let first = Parsed { plan, credentials, hub, cache, grace, progress, plan_only, warnings };
+    let peer_arguments = None;
+    let first = Parsed {
+        plan,
+        credentials,
+        hub,
+        cache,
+        grace,
+        progress,
+        plan_only,
+        warnings,
+        peer_arguments,
+    };
     let task = match search {
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),

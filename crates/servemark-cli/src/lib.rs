@@ -40,6 +40,7 @@ mod until;
 pub mod vllm;
 
 pub use ab::AbRuns;
+pub use argparse::Namespace;
 pub use compare::CompareArgs;
 pub use dialect::Dialect;
 pub use door::Invocation;
@@ -48,7 +49,7 @@ pub use error::{CliError, UsageError};
 pub use evalscope::{
     EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
 };
-pub use parsed::Parsed;
+pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, Tables};
 pub use selftest::SelftestArgs;

@@ -7,6 +7,8 @@ use servemark_client::Credentials;
 use servemark_hub::HubSettings;
 use servemark_plan::BenchPlan;
 
+use crate::argparse::Namespace;
+
 /// A command line, understood.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -29,4 +31,21 @@ pub struct Parsed {
     pub plan_only: bool,
     /// What the user should know before the run.
     pub warnings: Vec<String>,
+    /// The arguments as the peer's client prints them on standard output, if it does.
+    pub peer_arguments: Option<PeerArguments>,
+}
+
+/// A peer's arguments as its client prints them when it starts.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum PeerArguments {
+    /// SGLang's, before and after its client has settled the port and the data set's needs.
+    Sglang {
+        /// As they were given.
+        given: Namespace,
+        /// As they are used; where no model is named, the server's is put into them.
+        settled: Namespace,
+    },
+    /// vLLM's.
+    Vllm(Namespace),
 }

@@ -107,6 +107,7 @@ impl Rerun {
             progress: true,
             plan_only: self.plan_only,
             warnings: self.missing_credentials(header).into_iter().collect(),
+            peer_arguments: None,
         })
     }
 

@@ -13,8 +13,10 @@ mod dataset;
 pub mod embedding;
 mod load;
 mod names;
+mod namespace;
 #[cfg(feature = "engine")]
 pub(crate) mod offline;
+pub(crate) mod older;
 pub mod one_batch;
 mod output;
 mod refusal;
@@ -57,10 +59,12 @@ pub fn parse(
 ) -> Result<Parsed, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let given = read(program, SglangArgs::whole_command(program), args)?;
-    let (mut args, _): (SglangArgs, _) = given.typed(program)?;
+    let (mut args, matches): (SglangArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
-    understand(&args, &given, environment).map_err(refuse)
+    let peer_arguments = Some(namespace::arguments(&given, &matches));
+    let parsed = understand(&args, &given, environment).map_err(refuse)?;
+    Ok(Parsed { peer_arguments, ..parsed })
 }
 
 /// The first step: argparse's rules.
@@ -88,7 +92,17 @@ fn understand(
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let (hub, cache) = (environment.hub(), environment.cache());
     let grace = args.run.stopping.grace;
-    Ok(Parsed { plan, credentials, hub, cache, grace, progress, plan_only, warnings })
+    Ok(Parsed {
+        plan,
+        credentials,
+        hub,
+        cache,
+        grace,
+        progress,
+        plan_only,
+        warnings,
+        peer_arguments: None,
+    })
 }
 
 fn plan(

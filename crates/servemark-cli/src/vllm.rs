@@ -47,7 +47,7 @@ use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::nearest::nearest;
-use crate::{CompareArgs, Invocation, Parsed};
+use crate::{CompareArgs, Invocation, Parsed, PeerArguments};
 
 /// Reads what follows `vllm`. `python` is the interpreter that has it.
 pub(crate) fn command(
@@ -187,12 +187,14 @@ fn read(
         .map_err(refuse)?;
     let command = flexible.searched(VllmArgs::whole_command(program));
     let given = Given::read(command, &PEER, &[], &flexible.args).map_err(refuse)?;
-    let (mut args, _): (VllmArgs, _) = given.typed(program)?;
+    let (mut args, matches): (VllmArgs, _) = given.typed(program)?;
     refusal::check_leftovers(&given.reading).map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     let parsed = understand(&args, &given, environment).map_err(refuse)?;
     let warnings = [flexible.warnings, parsed.warnings].concat();
-    Ok((args, given, Parsed { warnings, ..parsed }))
+    let printed = namespace::printed(&args, &given, &matches, &parsed.plan);
+    let peer_arguments = Some(PeerArguments::Vllm(printed));
+    Ok((args, given, Parsed { warnings, peer_arguments, ..parsed }))
 }
 
 fn understand(
@@ -208,7 +210,17 @@ fn understand(
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let (hub, cache) = (environment.hub(), environment.cache());
     let grace = args.run.stopping.grace;
-    Ok(Parsed { plan, credentials, hub, cache, grace, progress, plan_only, warnings })
+    Ok(Parsed {
+        plan,
+        credentials,
+        hub,
+        cache,
+        grace,
+        progress,
+        plan_only,
+        warnings,
+        peer_arguments: None,
+    })
 }
 
 fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<BenchPlan, CliError> {

@@ -22,6 +22,7 @@ mod screen;
 mod selftest;
 mod series;
 mod serve;
+mod sglang;
 mod slices;
 mod slo;
 mod sweep;

@@ -10,7 +10,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::{Progress, printable, printable_lines};
 use servemark::plan::BenchPlan;
 use servemark::{Audience, ExitCode, Live, News};
+use servemark_cli::Namespace;
 
+use crate::sglang::SglangVoice;
 use crate::ticker::Ticker;
 use crate::vllm::VllmVoice;
 
@@ -21,18 +23,39 @@ pub(crate) struct Screen {
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
-    vllm: Option<VllmVoice>,
+    peer: Option<Voice>,
+}
+
+/// The peer whose words are printed on standard output.
+#[derive(Debug)]
+enum Voice {
+    Sglang(SglangVoice),
+    Vllm(VllmVoice),
+}
+
+impl Voice {
+    fn lines(&self, news: &News<'_>) -> Option<Vec<String>> {
+        match self {
+            Self::Sglang(voice) => voice.lines(news),
+            Self::Vllm(voice) => voice.lines(news),
+        }
+    }
 }
 
 impl Screen {
     /// A screen with progress bars, as far as standard error is a terminal, or one without.
     pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
-        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default(), vllm: None }
+        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default(), peer: None }
     }
 
     /// The same in the words of vLLM's client, where its dialect is spoken.
     pub(crate) fn about(self, plan: &BenchPlan) -> Self {
-        Self { vllm: VllmVoice::of(plan), ..self }
+        Self { peer: VllmVoice::of(plan).map(Voice::Vllm), ..self }
+    }
+
+    /// The same in the words of SGLang's client, whose arguments these are when they are settled.
+    pub(crate) fn in_sglangs_words(self, arguments: &Namespace, plan: &BenchPlan) -> Self {
+        Self { peer: Some(Voice::Sglang(SglangVoice::new(arguments, plan))), ..self }
     }
 
     fn bar(&self, total: u64, template: &str) -> ProgressBar {
@@ -57,7 +80,7 @@ impl Screen {
 
 impl Audience for Screen {
     fn tell(&self, news: &News<'_>) {
-        let lines = self.vllm.as_ref().and_then(|voice| voice.lines(news));
+        let lines = self.peer.as_ref().and_then(|voice| voice.lines(news));
         for line in lines.iter().flatten() {
             print_line(line);
         }
@@ -66,9 +89,11 @@ impl Audience for Screen {
             News::Measured => drop(lock(&self.ticker).take()),
             // SGLang says these with what comes next.
             News::Prepared | News::Starting | News::AskingForModel => {}
-            News::Drawn { notices, .. } if lines.is_some() => {
+            News::Drawn { notices, skipped, .. } if lines.is_some() => {
+                skipped.iter().for_each(|skipped| complain(&skipped.to_string()));
                 notices.iter().for_each(|notice| complain(notice));
             }
+            News::WarmedUp { failed: 1.., .. } => complain(&news.to_string()),
             _ if lines.is_some() => {}
             // What is drawn is not always worth a word.
             _ => Some(news.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {

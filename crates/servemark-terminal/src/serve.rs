@@ -12,7 +12,7 @@ use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
     SweepRunError, dry_run, execute, stop_on_signals,
 };
-use servemark_cli::{CliError, Invocation, Parsed};
+use servemark_cli::{CliError, Invocation, Parsed, PeerArguments};
 
 use crate::failures;
 use crate::screen::{self, Screen};
@@ -60,7 +60,7 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
 /// One run.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
-    let run = execute(&parsed.plan, &context)?;
+    let run = execute(&parsed.plan, &as_peer(context, parsed))?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 
@@ -117,6 +117,21 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
 pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
     let screen = Screen::new(parsed.progress, Arc::clone(&context.live)).about(&parsed.plan);
     context.audience = Arc::new(screen);
+    context
+}
+
+/// Prints the arguments as the peer's client does, on standard output, and lets its words follow them
+/// there.
+fn as_peer(mut context: RunContext, parsed: &Parsed) -> RunContext {
+    match &parsed.peer_arguments {
+        Some(PeerArguments::Sglang { given, settled }) => {
+            screen::print_line(&format!("benchmark_args={given}"));
+            let screen = Screen::new(parsed.progress, Arc::clone(&context.live));
+            context.audience = Arc::new(screen.in_sglangs_words(settled, &parsed.plan));
+        }
+        Some(PeerArguments::Vllm(arguments)) => screen::print_line(&arguments.to_string()),
+        _ => {}
+    }
     context
 }
 
@@ -221,6 +236,9 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     screen::print_bytes(&tables);
     for warning in scores.warnings() {
         screen::complain(&format!("warning: {warning}"));
+    }
+    for difference in scores.differences() {
+        screen::complain(&format!("note: {difference}"));
     }
     Ok(())
 }

@@ -96,6 +96,7 @@ mod capacity;
 mod command;
 mod compare;
 mod context;
+mod differences;
 mod discover;
 mod draw;
 mod drawing;

@@ -50,9 +50,9 @@ fn drawn_pictures_are_sent_and_their_tokens_told() {
         let flags = "--dataset-name image --num-prompts 3 --image-count 2 --random-input-len 8 \
                      --image-resolution 64x96 --image-format png";
         let output = run(&folder, &model, &format!("{flags} --backend {backend}"));
-        let news = text(&output.stderr);
-        assert!(news.contains("=== Token Breakdown (per request avg / total) ==="), "{news}");
-        assert!(news.contains("Created 3 random png images with "), "{news}");
+        let lines = text(&output.stdout);
+        assert!(lines.contains("=== Token Breakdown (per request avg / total) ==="), "{lines}");
+        assert!(lines.contains("Created 3 random png images with "), "{lines}");
         // 4 and 3 tokens a side, what opens and what closes; three times two pictures.
         assert_eq!(vision_tokens(&output), 3 * 2 * (6 + 2));
         let result = result(&folder, &format!("{backend}_"), "_3_8_4_2imgs_64x96.jsonl");
@@ -69,8 +69,8 @@ fn questions_come_from_a_table() {
     let flags = format!("--backend sglang --dataset-name mmmu --dataset-path {path} --seed 7");
     let output = run(&folder, &model, &format!("{flags} --num-prompts 4"));
     assert!(vision_tokens(&output) > 0);
-    let news = text(&output.stderr);
-    assert!(news.contains("Selected 4 examples for benchmarking"), "{news}");
+    let lines = text(&output.stdout);
+    assert!(lines.contains("Selected 4 examples for benchmarking"), "{lines}");
 }
 
 #[test]

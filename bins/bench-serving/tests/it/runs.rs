@@ -55,6 +55,28 @@ fn a_server_that_runs_already_is_asked_what_it_serves() {
 }
 
 #[test]
+fn what_sglangs_client_prints_before_its_table_is_on_standard_output_in_its_order() {
+    let folder = Folder::new();
+    let output = folder.run(&[&SMALL[..], &["--no-run-log", "--warmup-requests", "2"]].concat());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{news}");
+    let beginnings = [
+        "benchmark_args=Namespace(backend='sglang', base_url=None, ",
+        "Namespace(backend='sglang', base_url=None, host='0.0.0.0', port=30000, ",
+        "#Input tokens: ",
+        "#Output tokens: ",
+        "Starting warmup with 2 sequences...",
+        "Warmup completed with 2 sequences. Starting main benchmark run...",
+        "============ Serving Benchmark Result ============",
+    ];
+    let mut lines = table.lines();
+    for beginning in beginnings {
+        assert!(lines.any(|line| line.starts_with(beginning)), "{beginning}\n{table}");
+        assert!(!news.contains(beginning), "{beginning} is on standard error");
+    }
+}
+
+#[test]
 fn a_run_in_which_everything_failed_is_reported_and_exits_5() {
     let folder = Folder::new();
     let faults = ["--simulate-fault", "status:500/1", "--warmup-requests", "0"];
@@ -119,7 +141,7 @@ fn a_trace_is_replayed_and_the_result_says_so() {
     assert_eq!(output.status.code(), Some(0), "{news}");
     let told = "Using time-based Mooncake request scheduler, ignoring --request-rate.\nStarting \
         Mooncake trace replay. Sessions: 6, Rounds per session: 2. Slowdown factor: 0.01\n";
-    assert!(news.contains(told), "{news}");
+    assert!(table.contains(told), "{table}");
     assert!((number(&table, "Successful requests:") - 12.0).abs() < f64::EPSILON, "{table}");
     assert!(table.contains("Traffic request rate:                    trace"), "{table}");
     let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
@@ -261,7 +283,7 @@ fn a_group_of_prompts_begins_alike_and_is_routed_alike() {
     let target = ["--base-url", &server.base_url(), "--tokenizer", tokenizer];
     let output = folder.run(&line.split_whitespace().chain(target).collect::<Vec<_>>());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("Total prompts: 4"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("Total prompts: 4"), "{}", text(&output.stdout));
     let seen = server.requests();
     let prompts = seen.iter().filter(|request| request.path == "/generate");
     let sent: Vec<(String, String)> = prompts.map(group_and_beginning).collect();

@@ -162,8 +162,8 @@ fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
     let flags = ["--backend", "vllm", "--base-url", &url, "--ready-check-timeout-sec", "3600"];
     let small = ["--dataset-name", "random", "--num-prompts", "1", "--tokenizer", "none"];
     let mut child = folder.spawn(&[&flags[..], &small].concat());
-    let mut news = BufReader::new(child.stderr.take().expect("a pipe"));
-    assert!(heard(&mut news, "Waiting up to"));
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+    assert!(heard(&mut lines, "Waiting up to"));
     signal(&child, "-TERM");
     assert_eq!(ended(child).status.code(), Some(143));
 }

@@ -168,6 +168,8 @@ fn check(recorded: &Value) {
 fn check_lines(said: &str, recorded: &Value, case: &str) {
     let lines = recorded["said"].as_array().expect("a list").iter().map(text);
     let lines: Vec<String> = lines.filter(|line| !line.starts_with("tip: ")).collect();
+    let (arguments, said) = said.split_once('\n').expect("several lines");
+    assert!(arguments.starts_with("Namespace(subparser='bench', bench_type='serve', "), "{case}");
     let ours: Vec<&str> = said.lines().take(lines.len()).collect();
     assert_eq!(ours, lines, "{case}");
 }

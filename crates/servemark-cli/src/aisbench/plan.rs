@@ -145,6 +145,7 @@ impl Whole<'_> {
             progress: true,
             plan_only: self.args.run.asking.plan_only || self.args.dry_run,
             warnings,
+            peer_arguments: None,
         };
         let name = format!("{}/{}", model.abbr, group.name());
         Ok(Task { name, data: group.places(), tokenizer: model.tokenizer.to_string(), parsed })

@@ -170,7 +170,6 @@ fn nonsense_is_told_where_to_look() {
     refuses("python -m http.server", "python -m http.server is no command; see servemark --help");
     let message = "after python, -m and a module are expected, such as -m sglang.bench_serving";
     refuses("python", message);
-    refuses("python script.py", message);
 }
 
 #[test]
@@ -307,4 +306,41 @@ fn figures_are_kept_in_the_users_cache() {
         let Invocation::Bench(parsed) = invocation else { panic!("{invocation:?}") };
         assert_eq!(parsed.cache, args.cache);
     }
+}
+
+#[test]
+fn a_client_is_known_by_its_file() {
+    check_bench("python3 bench_serving.py --num-prompts 7");
+    check_bench("python3 -u sglang/python/sglang/bench_serving.py --num-prompts 7");
+    check_bench("python -OO python/sglang/benchmark/serving.py --num-prompts 7");
+    check_bench("python3 benchmarks/benchmark_serving.py --model m --num-prompts 7");
+    check_bench("./benchmark_serving.py --model m --num-prompts 7");
+    check_bench("python3 /opt/vllm/benchmarks/serve.py --model m --num-prompts 7");
+    let throughput = "python3 benchmarks/benchmark_throughput.py --model m --num-prompts 7 \
+                      --base-url http://h:1 --random-input-len 4 --random-output-len 4";
+    assert!(matches!(read(throughput).unwrap(), Invocation::Offline(_)));
+    let refusal = read("python3 tools/measure.py --num-prompts 7").unwrap_err().to_string();
+    assert!(refusal.contains("measure.py is no client that servemark knows"), "{refusal}");
+    assert!(refusal.contains("bench_serving.py"), "{refusal}");
+}
+
+#[test]
+fn a_shell_script_is_told_where_servemark_belongs() {
+    for line in ["./bench.sh 7", "bash bench.sh", "/bin/sh -c true", "sh run"] {
+        let refusal = read(line).unwrap_err();
+        assert_eq!(refusal.exit_code(), 2);
+        let said = refusal.to_string();
+        assert!(said.contains("put servemark in front of the command inside the script"), "{said}");
+    }
+}
+
+#[test]
+fn flags_of_older_clients_are_read_with_a_warning() {
+    let line = "python3 bench_serving.py --num-prompts 7 --disable-warmup";
+    let Invocation::Bench(parsed) = read(line).unwrap() else { panic!("{line}") };
+    assert_eq!(parsed.plan.load.warmup.requests, 0);
+    assert!(parsed.warnings[0].contains("--disable-warmup is of older versions"));
+    let line = "python3 -m sglang.bench_serving --multi --request-rate-range 2,8,2";
+    let Invocation::SweepRuns(runs) = read(line).unwrap() else { panic!("{line}") };
+    assert!(runs.first.warnings[0].contains("--multi is of older versions"));
 }

@@ -126,6 +126,7 @@ fn understand(
         progress: false,
         plan_only: args.run.asking.plan_only,
         warnings,
+        peer_arguments: None,
     };
     Ok(OneBatch {
         common,

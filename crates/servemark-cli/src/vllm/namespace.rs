@@ -1,14 +1,17 @@
-//! The flags by their names in Python, as vLLM repeats them in its records for `PyTorch`'s database.
+//! The flags by their names in Python, as vLLM's client prints them when it starts and repeats them in
+//! its records for `PyTorch`'s database.
 
 use clap::{ArgAction, ArgMatches};
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
+use servemark_datasets::{DatasetSpec, VllmSpec};
+use servemark_plan::BenchPlan;
 
 use super::args::VllmArgs;
 use super::buckets::Buckets;
 use super::names::PEER;
 use super::{load, wire};
-use crate::argparse::Given;
+use crate::argparse::{Given, Namespace};
 use crate::python;
 
 /// Every flag of the peer with its value, in the peer's order; those that its client changes before
@@ -25,6 +28,44 @@ pub(super) fn namespace(args: &VllmArgs, given: &Given) -> Option<JsonObject> {
     Some(space)
 }
 
+/// The flags as vLLM's client prints them when it starts. The Python function that its command line
+/// names among them, `dispatch_function`, is left out.
+pub(super) fn printed(
+    args: &VllmArgs,
+    given: &Given,
+    matches: &ArgMatches,
+    plan: &BenchPlan,
+) -> Namespace {
+    let flags: Vec<&str> = PEER.into_iter().filter(|flag| *flag != "--no-self-timed").collect();
+    let mut printed = Namespace::of(given, matches, &flags);
+    if args.target.header.is_some() {
+        printed.set("header", python::repr("***"));
+    }
+    let Buckets(buckets) = &args.random.random_mm_bucket_config;
+    let bucket = |([height, width, frames], share): &([i64; 3], f64)| {
+        format!("({height}, {width}, {frames}): {}", servemark_pyjson::repr(*share))
+    };
+    let buckets: Vec<String> = buckets.iter().map(bucket).collect();
+    printed.set("random_mm_bucket_config", format!("{{{}}}", buckets.join(", ")));
+    printed.set("random_range_ratio", servemark_pyjson::literal(&range_ratio(args)));
+    let is_open = !args.timed_trace.self_timed && !args.timed_trace.no_self_timed;
+    if is_open {
+        printed.set("self_timed", "None");
+    }
+    // A prefix that nobody gave is drawn.
+    if let DatasetSpec::Vllm(VllmSpec { request_ids: Some(prefix), .. }) = &plan.workload.dataset {
+        printed.set("request_id_prefix", python::repr(prefix));
+    }
+    printed.after("bench_type", "'serve'").after("subparser", "'bench'")
+}
+
+/// A number, or an object with one for inputs and one for outputs.
+fn range_ratio(args: &VllmArgs) -> Value {
+    let ratio = &args.random.random_range_ratio;
+    let number = python::float(ratio).map(|ratio| json!(ratio));
+    number.or_else(|_| serde_json::from_str(ratio)).unwrap_or_else(|_| json!(ratio))
+}
+
 /// What vLLM changes.
 fn change(space: &mut JsonObject, args: &VllmArgs) {
     if args.target.header.is_some() {
@@ -38,10 +79,7 @@ fn change(space: &mut JsonObject, args: &VllmArgs) {
             space[name] = json!(length);
         }
     }
-    let ratio = &args.random.random_range_ratio;
-    let number = python::float(ratio).map(|ratio| json!(ratio));
-    space["random_range_ratio"] =
-        number.or_else(|_| serde_json::from_str(ratio)).unwrap_or_else(|_| json!(ratio));
+    space["random_range_ratio"] = range_ratio(args);
     space["self_timed"] = json!(load::is_self_timed(args));
     if let Ok(dialect) = wire::dialect(args) {
         space["ignore_eos"] = json!(wire::ignores_eos(args, dialect));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use servemark_backends::{Backend, BackendSpec};
-use servemark_cli::{CliError, Parsed, sglang};
+use servemark_cli::{CliError, Parsed, PeerArguments, sglang};
 use servemark_datasets::{DatasetName, DatasetSpec};
 use servemark_plan::{ControlSpec, Profiled};
 use servemark_testkit::bodies;
@@ -43,6 +43,39 @@ fn the_same_bodies_are_asked_for() {
         }
     }
     assert!(bodies > 150, "only {bodies} bodies");
+}
+
+#[test]
+fn the_same_arguments_are_printed() {
+    for recording in recordings() {
+        let Ok(parsed) = recording.read() else { continue };
+        let Some(PeerArguments::Sglang { given, settled }) = &parsed.peer_arguments else {
+            panic!("{}: no arguments", recording.name)
+        };
+        let mut ours = vec![format!("benchmark_args={given}"), settled.to_string()];
+        let theirs = recording.file["stdout_before_report"].as_str().unwrap();
+        let theirs = theirs.lines().filter(|line| line.contains("Namespace("));
+        // Values of headers are kept secret, and a model may be the server's.
+        let mut theirs: Vec<String> = theirs.map(fill).collect();
+        ours.truncate(theirs.len());
+        for line in ours.iter_mut().chain(&mut theirs) {
+            for (member, next) in HIDDEN {
+                *line = without(line, member, next);
+            }
+        }
+        assert_eq!(ours, theirs, "{}", recording.name);
+    }
+}
+
+/// Arguments whose values may be another, each with the one behind it.
+const HIDDEN: [(&str, &str); 3] =
+    [("base_url", "host"), ("model", "served_model_name"), ("header", "rust_client")];
+
+/// The line without one of its members.
+fn without(line: &str, member: &str, next: &str) -> String {
+    let from = line.find(&format!(" {member}=")).unwrap();
+    let to = line.find(&format!(" {next}=")).unwrap();
+    format!("{}{}", &line[..from], &line[to..])
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::PeerArguments;
 use crate::environment::Environment;
 use crate::mirror::recorded;
 use crate::vllm::parse;
@@ -31,4 +32,31 @@ fn flags_are_repeated_as_vllm_repeats_them() {
         assert_eq!(ours.as_object(), Some(&theirs), "{name}");
         assert!(ours.as_object().unwrap().keys().eq(theirs.keys()), "{name}");
     }
+}
+
+#[test]
+fn arguments_are_printed_as_vllm_prints_them() {
+    let line = "--model tiny --header Authorization=secret --request-id-prefix a- --metadata k=v \
+                --goodput ttft:10 --num-prompts 7 --save-result";
+    let parsed =
+        parse("vllm bench serve", line.split_whitespace().map(Into::into), &Environment::default());
+    let Some(PeerArguments::Vllm(printed)) = parsed.unwrap().peer_arguments else { panic!("none") };
+    let printed = printed.to_string();
+    assert!(printed.starts_with("Namespace(subparser='bench', bench_type='serve', "), "{printed}");
+    for member in [
+        "model='tiny'",
+        "header='***'",
+        "request_id_prefix='a-'",
+        "metadata=['k=v']",
+        "goodput=['ttft:10']",
+        "num_prompts=7",
+        "save_result=True",
+        "request_rate=inf",
+        "random_range_ratio=0.0",
+        "self_timed=None",
+        "random_mm_bucket_config={(256, 256, 1): 0.5, (720, 1280, 1): 0.5, (720, 1280, 16): 0.0}",
+    ] {
+        assert!(printed.contains(&format!(", {member}")), "{member}: {printed}");
+    }
+    assert!(!printed.contains("secret"));
 }

@@ -1,0 +1,107 @@
+//! A command line's values as Python prints the object that argparse makes of them.
+
+use std::fmt;
+
+use clap::{Arg, ArgAction, ArgMatches};
+use servemark_metrics::Slo;
+
+use super::Given;
+use crate::python;
+
+/// The values of a peer's flags, printed as Python prints `argparse.Namespace`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Namespace(Vec<(String, String)>);
+
+impl Namespace {
+    /// The values of `flags`, the peer's in its order, each flag once.
+    pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&str]) -> Self {
+        let member = |flag: &&str| {
+            let name = flag.trim_start_matches('-').replace('-', "_");
+            let value = value(given, matches, flag, &name);
+            (name, value)
+        };
+        Self(flags.iter().filter(|flag| **flag != "--help").map(member).collect())
+    }
+
+    /// Gives a value to a flag of this name in Python, if there is one. `value` is Python's own
+    /// notation.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+        if let Some((_, old)) = self.0.iter_mut().find(|(member, _)| member == name) {
+            *old = value.into();
+        }
+    }
+
+    /// The same with this before all others.
+    pub(crate) fn after(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.0.insert(0, (name.to_owned(), value.into()));
+        self
+    }
+
+    /// The same with this model.
+    #[must_use]
+    pub fn with_model(&self, model: &str) -> Self {
+        let mut named = self.clone();
+        named.set("model", python::repr(model));
+        named
+    }
+
+    /// Whether a model is named.
+    pub fn has_model(&self) -> bool {
+        self.0.iter().any(|(name, value)| name == "model" && value != NONE)
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Namespace(")?;
+        for (place, (name, value)) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{name}={value}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+fn value(given: &Given, matches: &ArgMatches, flag: &str, id: &str) -> String {
+    let mut args = given.command.get_arguments();
+    let Some(arg) = args.find(|arg| arg.get_long() == flag.strip_prefix("--")) else {
+        return NONE.to_owned();
+    };
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return if matches.get_flag(id) { "True" } else { "False" }.to_owned();
+    }
+    let values = typed(matches, id, i64::to_string)
+        .or_else(|| typed(matches, id, |number: &f64| servemark_pyjson::repr(*number)))
+        .or_else(|| typed(matches, id, |text: &String| python::repr(text)))
+        .or_else(|| typed(matches, id, slo))
+        .or_else(|| typed(matches, id, servemark_pyjson::literal))
+        .unwrap_or_default();
+    match values.first() {
+        _ if is_list(arg) && (given.is(flag) || !values.is_empty()) => {
+            format!("[{}]", values.join(", "))
+        }
+        Some(value) => value.clone(),
+        None => NONE.to_owned(),
+    }
+}
+
+/// The values of a flag, if they are of this type.
+fn typed<T: Clone + Send + Sync + 'static>(
+    matches: &ArgMatches,
+    id: &str,
+    shown: impl Fn(&T) -> String,
+) -> Option<Vec<String>> {
+    let values = matches.try_get_many::<T>(id).ok()?;
+    Some(values.into_iter().flatten().map(shown).collect())
+}
+
+fn slo(slo: &Slo) -> String {
+    let (name, limit) = (slo.metric.name(), servemark_pyjson::repr(slo.limit_ms));
+    format!("({}, {limit})", python::repr(name))
+}
+
+fn is_list(arg: &Arg) -> bool {
+    arg.get_num_args().is_some_and(|count| count.max_values() > 1)
+}
+
+const NONE: &str = "None";
