@@ -90,7 +90,9 @@ impl Audience for Screen {
             // SGLang says these with what comes next.
             News::Prepared | News::Starting | News::AskingForModel => {}
             News::Drawn { notices, skipped, .. } if lines.is_some() => {
-                skipped.iter().for_each(|skipped| complain(&skipped.to_string()));
+                if let Some(skipped) = skipped {
+                    complain(&skipped.to_string());
+                }
                 notices.iter().for_each(|notice| complain(notice));
             }
             News::WarmedUp { failed: 1.., .. } => complain(&news.to_string()),

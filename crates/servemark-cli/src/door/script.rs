@@ -1,6 +1,7 @@
 //! A client that is given as a file in place of a module: `python3 bench_serving.py …`.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use super::{Invocation, bench_serving, file_name};
 use crate::environment::Environment;
@@ -10,13 +11,17 @@ use crate::vllm;
 
 /// Whether it is a file of Python's.
 pub(super) fn is_python_file(name: &str) -> bool {
-    name.ends_with(".py")
+    extension(name) == Some("py")
 }
 
 /// Whether it is a shell, or a file for one.
 pub(super) fn is_shell(name: &str) -> bool {
-    [".sh", ".bash", ".zsh"].into_iter().any(|end| name.ends_with(end))
+    extension(name).is_some_and(|end| ["bash", "sh", "zsh"].contains(&end))
         || ["bash", "dash", "sh", "zsh"].contains(&name)
+}
+
+fn extension(name: &str) -> Option<&str> {
+    Path::new(name).extension().and_then(OsStr::to_str)
 }
 
 /// Reads the command line of a peer's client that is the file `script`, by the file's name.
@@ -59,6 +64,6 @@ fn of_vllm(
 
 /// Whether the file is in a folder of this name.
 fn is_in(script: &OsStr, folder: &str) -> bool {
-    let parent = std::path::Path::new(script).parent().and_then(std::path::Path::file_name);
+    let parent = Path::new(script).parent().and_then(Path::file_name);
     parent.is_some_and(|parent| parent == folder)
 }
