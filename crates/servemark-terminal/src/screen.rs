@@ -91,7 +91,7 @@ impl Audience for Screen {
             News::Prepared | News::Starting | News::AskingForModel => {}
             News::Drawn { notices, skipped, .. } if lines.is_some() => {
                 if let Some(skipped) = skipped {
-                    complain(&skipped.to_string());
+                    complain(&format!("warning: {}", printable(&skipped.to_string())));
                 }
                 notices.iter().for_each(|notice| complain(notice));
             }
