@@ -159,19 +159,8 @@ fn understand(
     let planner = Planner::new(args, settled, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
-    let (hub, cache) = (environment.hub(), environment.cache());
-    let peer_arguments = None;
-    let first = Parsed {
-        plan,
-        credentials,
-        hub,
-        cache,
-        grace,
-        progress,
-        plan_only,
-        warnings,
-        peer_arguments,
-    };
+    let first = Parsed::new(plan, credentials, environment, grace);
+    let first = Parsed { progress, plan_only, warnings, ..first };
     let task = match search {
         Some(search) => EvalscopeTask::Search(search),
         None => EvalscopeTask::Runs(planner.spec(plans)?),

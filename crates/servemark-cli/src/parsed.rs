@@ -8,6 +8,7 @@ use servemark_hub::HubSettings;
 use servemark_plan::BenchPlan;
 
 use crate::argparse::Namespace;
+use crate::environment::Environment;
 
 /// A command line, understood.
 #[derive(Clone, Debug)]
@@ -33,6 +34,28 @@ pub struct Parsed {
     pub warnings: Vec<String>,
     /// The arguments as the peer's client prints them on standard output, if it does.
     pub peer_arguments: Option<PeerArguments>,
+}
+
+impl Parsed {
+    /// A run with a progress bar and without warnings.
+    pub(crate) fn new(
+        plan: BenchPlan,
+        credentials: Credentials,
+        environment: &Environment,
+        grace: Duration,
+    ) -> Self {
+        Self {
+            plan,
+            credentials,
+            hub: environment.hub(),
+            cache: environment.cache(),
+            grace,
+            progress: true,
+            plan_only: false,
+            warnings: Vec::new(),
+            peer_arguments: None,
+        }
+    }
 }
 
 /// A peer's arguments as its client prints them when it starts.

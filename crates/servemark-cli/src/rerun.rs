@@ -98,17 +98,10 @@ impl Rerun {
         plan.scoring.tolerated_failures = self.tolerance(plan.scoring.tolerated_failures);
         plan.output = self.output(header);
         keep_engine_log(&mut plan);
-        Ok(Parsed {
-            plan,
-            credentials: self.credentials.clone(),
-            hub: self.environment.hub(),
-            cache: self.environment.cache(),
-            grace: self.grace,
-            progress: true,
-            plan_only: self.plan_only,
-            warnings: self.missing_credentials(header).into_iter().collect(),
-            peer_arguments: None,
-        })
+        let credentials = self.credentials.clone();
+        let parsed = Parsed::new(plan, credentials, &self.environment, self.grace);
+        let warnings = self.missing_credentials(header).into_iter().collect();
+        Ok(Parsed { plan_only: self.plan_only, warnings, ..parsed })
     }
 
     /// What is about to happen, in words.

@@ -90,19 +90,8 @@ fn understand(
     let credentials = server::credentials(&args.target, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
-    let (hub, cache) = (environment.hub(), environment.cache());
-    let grace = args.run.stopping.grace;
-    Ok(Parsed {
-        plan,
-        credentials,
-        hub,
-        cache,
-        grace,
-        progress,
-        plan_only,
-        warnings,
-        peer_arguments: None,
-    })
+    let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
+    Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }
 
 fn plan(

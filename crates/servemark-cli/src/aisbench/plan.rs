@@ -135,18 +135,10 @@ impl Whole<'_> {
             warn(model, data, self.args, &mut warnings);
         }
         let plan = self.plan(model, group, &mut warnings)?;
-        let environment = self.environment;
-        let parsed = Parsed {
-            plan,
-            credentials: self.credentials(model)?,
-            hub: environment.hub(),
-            cache: environment.cache(),
-            grace: self.args.run.stopping.grace,
-            progress: true,
-            plan_only: self.args.run.asking.plan_only || self.args.dry_run,
-            warnings,
-            peer_arguments: None,
-        };
+        let (credentials, grace) = (self.credentials(model)?, self.args.run.stopping.grace);
+        let plan_only = self.args.run.asking.plan_only || self.args.dry_run;
+        let parsed = Parsed::new(plan, credentials, self.environment, grace);
+        let parsed = Parsed { plan_only, warnings, ..parsed };
         let name = format!("{}/{}", model.abbr, group.name());
         Ok(Task { name, data: group.places(), tokenizer: model.tokenizer.to_string(), parsed })
     }

@@ -117,17 +117,10 @@ fn understand(
     let grid = Grid { args, server, environment };
     let batches = grid.measured()?;
     let Some(first) = batches.first() else { return Err(CliError::Together(NO_BATCH)) };
-    let common = Parsed {
-        plan: first.case.plan.clone(),
-        credentials: keyed(environment)?,
-        hub: environment.hub(),
-        cache: environment.cache(),
-        grace: args.run.stopping.grace,
-        progress: false,
-        plan_only: args.run.asking.plan_only,
-        warnings,
-        peer_arguments: None,
-    };
+    let (plan, credentials) = (first.case.plan.clone(), keyed(environment)?);
+    let common = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
+    let plan_only = args.run.asking.plan_only;
+    let common = Parsed { progress: false, plan_only, warnings, ..common };
     Ok(OneBatch {
         common,
         launch,
