@@ -113,7 +113,7 @@ pub enum Worth {
 }
 
 impl ChangeInterval {
-    fn of_logs((low, high): (f64, f64)) -> Self {
+    pub(crate) fn of_logs((low, high): (f64, f64)) -> Self {
         let percent = |log: f64| log.exp_m1() * 100.0;
         Self { low_percent: percent(low), high_percent: percent(high) }
     }
@@ -148,6 +148,7 @@ impl Change {
     fn of(sides: &Sides<'_>, figure: Figure) -> Option<Self> {
         let ([before, after], runs) = sides.means(figure)?;
         let found = sides.interval(figure, 1.0 - LEVEL);
+        let counted = sides.chance_of(figure).map(|_| Basis::Counts);
         let within = sides.within_run(figure);
         Some(Self {
             figure,
@@ -157,7 +158,7 @@ impl Change {
             interval: found.map(|(interval, _)| interval),
             interval_95: sides.interval(figure, 0.95).map(|(interval, _)| interval),
             detectable_percent: found.map(|(interval, _)| interval.detectable_percent()),
-            basis: found.map(|(_, basis)| basis),
+            basis: counted.or(found.map(|(_, basis)| basis)),
             is_beyond_chance: false,
             between_runs_percent: sides.between_runs(figure, within).map(|part| part * 100.0),
             within_run_percent: within.map(|part| part * 100.0),
@@ -206,18 +207,15 @@ impl Comparison {
     /// Compares runs, one or several on either side. What a side lacks is left out.
     pub fn of_runs(before: &[ComparedRun], after: &[ComparedRun], figures: &[Figure]) -> Self {
         let sides = Sides { before, after };
-        let known = figures.iter().copied().filter(|figure| sides.means(*figure).is_some());
-        let figures: Vec<Figure> = known.collect();
-        let chances: Vec<_> = figures.iter().map(|figure| sides.chance_of(*figure)).collect();
-        let is_beyond = beyond_chance(&sides, &figures, &chances, LEVEL);
-        let tests = figures.iter().zip(chances).zip(is_beyond);
-        let changes = tests.filter_map(|((figure, chance), is_beyond)| {
-            let change = Change::of(&sides, *figure)?;
-            let basis = chance.map(|_| Basis::Counts).or(change.basis);
-            Some(Change { basis, is_beyond_chance: is_beyond, ..change })
-        });
+        let mut changes: Vec<Change> =
+            figures.iter().filter_map(|figure| Change::of(&sides, *figure)).collect();
+        let tested = changes.iter().filter(|change| change.basis.is_some());
+        let beyond = beyond_chance(&sides, tested.map(|change| change.figure), LEVEL);
+        for change in &mut changes {
+            change.is_beyond_chance = beyond.contains(&change.figure);
+        }
         let runs = [sides.before.len(), sides.after.len()];
-        Self { changes: changes.collect(), runs, doubts: Vec::new(), is_judged: true }
+        Self { changes, runs, doubts: Vec::new(), is_judged: true }
     }
 
     /// Compares two sets of values, of which nobody knows how sure they are.

@@ -84,13 +84,7 @@ impl Estimand {
             Self::OutputTokens => rates.map(|rates| rates.output_tokens_per_s),
             Self::Requests => rates.map(|rates| rates.requests_per_s),
             Self::Latency(latency, statistic) => {
-                let summary = match latency {
-                    Latency::E2el => &latencies.e2el,
-                    Latency::Itl => &latencies.itl,
-                    Latency::Tpot => &latencies.tpot,
-                    Latency::Ttft => &latencies.ttft,
-                };
-                let estimates = summary.estimates.as_ref()?;
+                let estimates = latencies.summary(latency).estimates.as_ref()?;
                 match statistic {
                     Statistic::Mean => Some(estimates.mean),
                     Statistic::Median => estimates.percentile(50.0).copied(),

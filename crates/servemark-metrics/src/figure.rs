@@ -193,12 +193,7 @@ fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::TotalTokens => rates.total_tokens_per_s,
         Quantity::PeakOutput => Some(rates.peak_output_tokens_per_s as f64),
         Quantity::PeakConcurrency => Some(metrics.concurrency.peak as f64),
-        Quantity::Latency(latency, statistic) => statistic.read(match latency {
-            Latency::E2el => &latencies.e2el,
-            Latency::Itl => &latencies.itl,
-            Latency::Tpot => &latencies.tpot,
-            Latency::Ttft => &latencies.ttft,
-        }),
+        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)),
     }
 }
 

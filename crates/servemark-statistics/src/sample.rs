@@ -53,6 +53,13 @@ impl Sample {
         each.map(|share| self.percentile_of_sorted(&sorted, *share, confidence)).collect()
     }
 
+    /// The sample with its values sorted, of which percentiles are asked again and again.
+    pub fn sorted(self) -> SortedSample {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        SortedSample { sample: self, sorted }
+    }
+
     fn percentile_of_sorted(&self, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
         percentile(self, sorted, share, confidence)
     }
@@ -71,6 +78,25 @@ impl Sample {
     /// Number of values in a cluster, on average.
     pub(crate) fn mean_size(&self) -> f64 {
         self.values.len() as f64 / self.ends.len() as f64
+    }
+}
+
+/// A sample whose values are sorted once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortedSample {
+    sample: Sample,
+    sorted: Vec<f64>,
+}
+
+impl SortedSample {
+    /// The sample in the order of time.
+    pub fn in_time(&self) -> &Sample {
+        &self.sample
+    }
+
+    /// A percentile of all values by its share (0.99 for p99), and where that of the process lies.
+    pub fn percentile(&self, share: f64, confidence: f64) -> Estimate {
+        self.sample.percentile_of_sorted(&self.sorted, share, confidence)
     }
 }
 

@@ -138,31 +138,25 @@ fn is_count(quantity: Quantity) -> bool {
 /// one is held against the level of the whole family, divided by the number of figures that are left.
 pub(super) fn beyond_chance(
     sides: &Sides<'_>,
-    figures: &[Figure],
-    chances: &[Option<f64>],
+    tested: impl IntoIterator<Item = Figure>,
     level: f64,
-) -> Vec<bool> {
-    let tested = |index: usize| {
-        chances[index].is_some() || sides.interval(figures[index], 1.0 - level).is_some()
-    };
-    let family: Vec<usize> = (0..figures.len()).filter(|index| tested(*index)).collect();
-    let mut is_beyond = vec![false; figures.len()];
+) -> Vec<Figure> {
+    let mut left: Vec<Figure> = tested.into_iter().collect();
+    let mut beyond = Vec::new();
     loop {
-        let left: Vec<usize> = family.iter().copied().filter(|index| !is_beyond[*index]).collect();
         let own_level = level / left.len().max(1) as f64;
-        let is_found = |index: &usize| {
-            if let Some(chance) = chances[*index] {
+        let is_found = |figure: &Figure| {
+            if let Some(chance) = sides.chance_of(*figure) {
                 return chance < own_level;
             }
-            let interval = sides.interval(figures[*index], 1.0 - own_level);
+            let interval = sides.interval(*figure, 1.0 - own_level);
             interval.is_some_and(|(interval, _)| !interval.holds_zero())
         };
-        let found: Vec<usize> = left.into_iter().filter(is_found).collect();
+        let (found, others): (Vec<_>, Vec<_>) = left.into_iter().partition(is_found);
         if found.is_empty() {
-            return is_beyond;
+            return beyond;
         }
-        for index in found {
-            is_beyond[index] = true;
-        }
+        beyond.extend(found);
+        left = others;
     }
 }

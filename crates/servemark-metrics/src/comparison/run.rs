@@ -3,7 +3,7 @@
 use std::ptr;
 
 use servemark_core::RunLog;
-use servemark_statistics::{Estimate, Known, Sample, SumAndCount};
+use servemark_statistics::{Estimate, Known, Sample, SortedSample, SumAndCount};
 
 use crate::estimates::{Completions, in_time};
 use crate::figure::{Latency, Quantity, Statistic};
@@ -31,8 +31,8 @@ struct Requests {
 
 #[derive(Clone, Debug)]
 struct LatencySample {
-    /// All values; nothing where there are more than the policy allows for.
-    values: Option<Sample>,
+    /// All values; nothing where there are none, or more than the policy allows for.
+    values: Option<SortedSample>,
     /// Sum and number of the values of each request in the order of the plan.
     by_request: Vec<SumAndCount>,
 }
@@ -164,9 +164,8 @@ impl Requests {
             Quantity::TotalTokens => completions?.total_tokens_per_s(confidence),
             Quantity::Latency(latency, statistic) => {
                 let sample = self.sample(latency)?.values.as_ref()?;
-                let sample = Some(sample).filter(|sample| sample.clusters() > 0)?;
                 match statistic {
-                    Statistic::Mean => sample.mean(confidence),
+                    Statistic::Mean => sample.in_time().mean(confidence),
                     Statistic::Median => sample.percentile(0.5, confidence),
                     Statistic::Percentile(percent) if (0.0..100.0).contains(&percent) => {
                         sample.percentile(percent / 100.0, confidence)
@@ -205,13 +204,13 @@ impl LatencySample {
         };
         let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
         let count: f64 = by_request.iter().map(|(_, count)| count).sum();
-        let is_within = count <= policy.sample_budget.values() as f64;
-        let values = is_within.then(|| {
+        let is_told = 0.0 < count && count <= policy.sample_budget.values() as f64;
+        let values = is_told.then(|| {
             let mut sample = Sample::default();
             for score in in_time(sampled.into_iter()) {
                 sample.push(values(score));
             }
-            sample
+            sample.sorted()
         });
         Self { values, by_request }
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
-use crate::{RequestScore, Summary};
+use crate::{Latency, RequestScore, Summary};
 
 /// Latencies from the policy's origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +21,16 @@ pub struct Latencies {
 }
 
 impl Latencies {
+    /// What is said of one of them.
+    pub fn summary(&self, latency: Latency) -> &Summary {
+        match latency {
+            Latency::E2el => &self.e2el,
+            Latency::Itl => &self.itl,
+            Latency::Tpot => &self.tpot,
+            Latency::Ttft => &self.ttft,
+        }
+    }
+
     pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();

@@ -6,6 +6,7 @@ use serde::Serialize;
 use servemark_statistics::{change_of_pairs, confidence_of_look};
 
 use super::{HalfWidth, Precision};
+use crate::ChangeInterval;
 
 /// What pairs of runs show of the change of a figure from A to B.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,9 +43,11 @@ impl ChangeKnown {
         let looks = most.max(2) - 1;
         let confidence = confidence_of_look(rounds.saturating_sub(1).max(1), looks, confidence);
         let interval = change_of_pairs(before, after, confidence);
-        let percent = |log: f64| log.exp_m1() * 100.0;
-        let middle = interval.map(|(low, high)| percent(f64::midpoint(low, high)));
-        let ends = interval.map(|(low, high)| (percent(low), percent(high)));
+        let middle = interval.map(|(low, high)| f64::midpoint(low, high).exp_m1() * 100.0);
+        let ends = interval.map(|logs| {
+            let ChangeInterval { low_percent, high_percent } = ChangeInterval::of_logs(logs);
+            (low_percent, high_percent)
+        });
         let mean = before.iter().sum::<f64>() / rounds.max(1) as f64;
         let most_percent = match target.within {
             HalfWidth::Share(share) => share * 100.0,
