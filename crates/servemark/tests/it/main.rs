@@ -4,6 +4,7 @@
 
 mod aisbench_files;
 mod http2;
+mod listener;
 mod pages;
 mod permanent;
 mod process;

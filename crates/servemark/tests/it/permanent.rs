@@ -3,15 +3,16 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
-use servemark::core::{CertificateCheck, NoProgress, Progress, RunLog};
+use servemark::core::{CertificateCheck, NoProgress, RunLog};
 use servemark::plan::{BenchPlan, Layout, ServerSpec};
-use servemark::{Audience, ExecuteError, ExitCode, News, RunContext, Scores, execute};
+use servemark::{Audience, ExecuteError, ExitCode, RunContext, Scores, execute};
 
+use crate::listener::Listener;
 use crate::runs;
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
@@ -71,22 +72,6 @@ fn a_refused_list_of_models_without_a_key_hints_at_the_key() {
     }
 }
 
-/// Keeps what a run tells.
-#[derive(Debug, Default)]
-struct Listener(Mutex<Vec<String>>);
-
-impl Progress for Listener {
-    fn begin(&self, _work: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
-    fn end(&self) {}
-}
-
-impl Audience for Listener {
-    fn tell(&self, news: &News<'_>) {
-        self.0.lock().unwrap().push(news.to_string());
-    }
-}
-
 #[test]
 fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let mut target = TargetSpec::new("https://127.0.0.1:9".parse().unwrap());
@@ -97,8 +82,7 @@ fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let listener = Arc::new(Listener::default());
     let context = RunContext::new(Arc::clone(&listener) as Arc<dyn Audience>);
     assert!(execute(&plan, &context).is_err());
-    let told = listener.0.lock().unwrap();
-    assert!(told.iter().any(|line| line.contains("NOT CHECKED (--insecure)")), "{told:?}");
+    assert!(listener.heard("NOT CHECKED (--insecure)") > 0, "{listener:?}");
 }
 
 #[test]

@@ -1,35 +1,13 @@
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use servemark::backends::BackendName;
-use servemark::core::Progress;
-use servemark::{Audience, News, RunContext, Selftest, SelftestSpec, execute, selftest};
+use servemark::{RunContext, Selftest, SelftestSpec, execute, selftest};
 
+use crate::listener::Listener;
 use crate::runs::plan;
-
-/// Remembers what it was told.
-#[derive(Debug, Default)]
-struct Listener(Mutex<Vec<String>>);
-
-impl Progress for Listener {
-    fn begin(&self, _work: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
-    fn end(&self) {}
-}
-
-impl Audience for Listener {
-    fn tell(&self, news: &News<'_>) {
-        self.0.lock().unwrap().push(news.to_string());
-    }
-}
-
-impl Listener {
-    fn heard(&self, words: &str) -> usize {
-        self.0.lock().unwrap().iter().filter(|news| news.contains(words)).count()
-    }
-}
 
 #[test]
 fn a_machine_is_tested_and_its_figures_are_kept() {
