@@ -32,7 +32,8 @@ enum Kind {
     Engine {
         load: f64,
     },
-    /// The same engine with this number of users who each send when their answer is there.
+    /// An engine that batches continuously, with this number of users who each send their next request
+    /// when they have their answer.
     ClosedLoop {
         users: usize,
     },

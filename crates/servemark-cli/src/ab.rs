@@ -101,8 +101,8 @@ pub struct AbRuns {
     pub folder: PathBuf,
     /// The commands that start A and B, for those that are not there.
     pub commands: [Option<String>; 2],
-    /// The file that keeps the spread between runs of one server; nowhere if nobody says where the
-    /// user's cache is.
+    /// The file that keeps the spread between runs of one server; absent where the environment names no
+    /// cache folder, and then nothing is kept.
     pub store: Option<PathBuf>,
     /// Whether one document of JSON is printed and no table.
     pub json: bool,

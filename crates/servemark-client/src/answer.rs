@@ -97,7 +97,7 @@ impl<D: Decoder> Answer<D> {
         inflated.map(|()| flow)
     }
 
-    /// The same of a body that is not compressed, or not any more.
+    /// Reads a part of a body that is not compressed, or was decompressed before.
     fn read_plain(
         &mut self,
         bytes: &[u8],

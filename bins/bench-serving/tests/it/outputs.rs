@@ -260,7 +260,8 @@ fn a_folder_with_run_logs_and_without_its_manifest_is_not_measured_over() {
     assert!(logs() == before);
 }
 
-/// The same command line with another file makes the table of the run logs that are there.
+/// A sweep whose table could not be written is repeated with another `--sweep-file`: it makes the table of the
+/// run logs in its folder and sends nothing again.
 #[test]
 fn the_table_of_a_sweep_that_cannot_be_written_is_made_of_its_run_logs() {
     let folder = Folder::new();

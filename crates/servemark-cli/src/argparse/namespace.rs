@@ -31,13 +31,13 @@ impl Namespace {
         }
     }
 
-    /// The same with this before all others.
+    /// Puts an argument before all others.
     pub(crate) fn after(mut self, name: &str, value: impl Into<String>) -> Self {
         self.0.insert(0, (name.to_owned(), value.into()));
         self
     }
 
-    /// The same with this model.
+    /// The arguments with the model named.
     #[must_use]
     pub fn with_model(&self, model: &str) -> Self {
         let mut named = self.clone();

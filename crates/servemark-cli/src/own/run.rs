@@ -137,7 +137,8 @@ impl RunArgs {
     }
 }
 
-/// What happens where the file of a run log exists: a name that nobody gave is made another.
+/// What happens where the file of a run log exists: a default name gets a number, a file that the user named
+/// is refused or, with `--overwrite`, replaced.
 pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
     match (is_named, overwrites) {
         (false, _) => IfTaken::Number,

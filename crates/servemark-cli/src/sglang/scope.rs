@@ -20,7 +20,7 @@ pub(super) struct Scene<'a> {
     pub(super) backend: BackendName,
 }
 
-/// What is warned of where SGLang's own prompts are sent and nobody asked for them.
+/// The warning where `mooncake` sends SGLang's own prompts by default.
 const SHORT_PROMPTS: &str = "prompts of mooncake are SGLang's own, some 130 tokens for each block of 512, \
                              whatever the trace says; --mooncake-prompts lengths sends as many tokens as \
                              it says";

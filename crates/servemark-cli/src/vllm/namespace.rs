@@ -52,7 +52,7 @@ pub(super) fn printed(
     if is_open {
         printed.set("self_timed", "None");
     }
-    // A prefix that nobody gave is drawn.
+    // Without `--request-id-prefix` the client draws one.
     if let DatasetSpec::Vllm(VllmSpec { request_ids: Some(prefix), .. }) = &plan.workload.dataset {
         printed.set("request_id_prefix", python::repr(prefix));
     }
